@@ -1,0 +1,128 @@
+//! Answer of `GET /v1/usage`.
+
+use ordered::Ordered;
+use serde::{Deserialize, Serialize};
+use time::{Date, OffsetDateTime};
+
+/// Small ordered maps without a dependency: answers list operations and surfaces in the table's order.
+mod ordered {
+    use serde::{Serialize, Serializer, ser::SerializeMap};
+
+    /// Pairs that serialise as an object, in order.
+    #[derive(Debug, Clone, PartialEq, Eq, Default)]
+    pub struct Ordered<V>(pub Vec<(String, V)>);
+
+    impl<V: Serialize> Serialize for Ordered<V> {
+        fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+            let mut map = serializer.serialize_map(Some(self.0.len()))?;
+            for (key, value) in &self.0 {
+                map.serialize_entry(key, value)?;
+            }
+            map.end()
+        }
+    }
+}
+
+pub use ordered::Ordered as OrderedMap;
+
+/// `data` of `GET /v1/usage`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Usage {
+    /// The account's tier.
+    pub tier: String,
+    /// The deployment's environment, `live` or `test`.
+    pub environment: String,
+    /// The key that asked.
+    pub key: KeyRef,
+    /// The per-minute budget.
+    pub minute: MinuteUsage,
+    /// The per-day budget.
+    pub day: DayUsage,
+    /// Today, by operation.
+    pub by_operation: Ordered<Counts>,
+    /// Today, by surface.
+    pub by_surface: Ordered<Counts>,
+    /// Today, by key id.
+    pub by_key: Ordered<Counts>,
+    /// Today's refusals.
+    pub refused: Refused,
+    /// The last 30 UTC days that saw a call, newest first.
+    pub history: Vec<HistoryDay>,
+    /// Units of each operation.
+    pub costs: Ordered<u32>,
+}
+
+/// Enough of a key to recognise it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeyRef {
+    /// The key's identifier.
+    pub id: String,
+    /// The name its owner gave it.
+    pub name: String,
+    /// `svc_live_` or `svc_test_`.
+    pub prefix: String,
+    /// Its last four characters.
+    pub last_four: String,
+}
+
+/// The token bucket.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct MinuteUsage {
+    /// Capacity in units.
+    pub limit: u64,
+    /// Whole units left.
+    pub remaining: u64,
+    /// Units that come back each second.
+    pub refill_per_second: f64,
+    /// When the bucket is full again if nothing is spent.
+    #[serde(with = "time::serde::rfc3339")]
+    pub full_at: OffsetDateTime,
+}
+
+/// The UTC day.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct DayUsage {
+    /// Ceiling in units.
+    pub limit: u64,
+    /// Units spent.
+    pub used: u64,
+    /// Units left.
+    pub remaining: u64,
+    /// The next 00:00 UTC.
+    #[serde(with = "time::serde::rfc3339")]
+    pub resets_at: OffsetDateTime,
+}
+
+/// Calls and units of one operation, surface or key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub struct Counts {
+    /// Calls that succeeded.
+    pub calls: u64,
+    /// Calls that failed; they cost nothing.
+    pub failed: u64,
+    /// Units charged.
+    pub units: u64,
+}
+
+/// Refusals of the budget.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub struct Refused {
+    /// Short for the moment.
+    pub rate_limited: u64,
+    /// The cost exceeds the whole ceiling.
+    pub permanent: u64,
+}
+
+/// One day of history.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct HistoryDay {
+    /// The UTC day, `YYYY-MM-DD`.
+    #[serde(with = "iso_date")]
+    pub date: Date,
+    /// Calls that succeeded.
+    pub calls: u64,
+    /// Units charged.
+    pub units: u64,
+}
+
+time::serde::format_description!(iso_date, Date, "[year]-[month]-[day]");

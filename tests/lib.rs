@@ -1,0 +1,1 @@
+//! Nothing to see: the tests are in `it/`.
