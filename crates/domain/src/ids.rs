@@ -293,7 +293,7 @@ impl FromStr for Bin {
         if !(1..=5).contains(&(number / 1_000_000)) {
             return Err(fault("BIN", text, "the first digit is a borough, 1 to 5"));
         }
-        if number % 1_000_000 == 0 {
+        if number.is_multiple_of(1_000_000) {
             return Err(fault("BIN", text, "a placeholder that names no building"));
         }
         Ok(Self(number))

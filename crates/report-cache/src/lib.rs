@@ -1,3 +1,13 @@
 #![doc = include_str!("../README.md")]
 
+pub mod cache;
+pub mod lifecycle;
+pub mod ready;
+pub mod stored;
 pub mod traits;
+
+pub use cache::{Assembler, Assembly, CacheConfig, CacheError, ReportCache, Wanted};
+pub use lifecycle::{Life, RegistryView, Step, lifecycle};
+pub use ready::ReadyReport;
+pub use stored::StoredReport;
+pub use traits::{Lease, ReportStore, StorageError};

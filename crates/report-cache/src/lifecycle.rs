@@ -1,0 +1,274 @@
+//! Whether a kept report is served, completed or made anew. Pure: no I/O, no clock.
+
+use brownstone_domain::{CacheInfo, CacheStatus, SourceStatus};
+use time::{Duration, OffsetDateTime};
+
+/// How long a report lives, from its first assembly, whatever its status.
+pub const LIFETIME: Duration = Duration::days(7);
+
+/// How long after an attempt the sources that erred are asked again.
+pub const PARTIAL_WAIT: Duration = Duration::minutes(10);
+
+/// The registered sources as the rules need them: their keys in order, and which are gated.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RegistryView {
+    sources: Vec<(String, bool)>,
+    fingerprint: String,
+}
+
+impl RegistryView {
+    /// The sources in registry order; `true` where this deployment holds no credential for one.
+    pub fn new<K: Into<String>>(sources: impl IntoIterator<Item = (K, bool)>) -> Self {
+        let sources: Vec<(String, bool)> = sources
+            .into_iter()
+            .map(|(key, gated)| (key.into(), gated))
+            .collect();
+        let fingerprint = sources
+            .iter()
+            .map(|(key, gated)| format!("{key}{}", if *gated { "-" } else { "+" }))
+            .collect();
+        Self {
+            sources,
+            fingerprint,
+        }
+    }
+
+    /// Keys and gates in registry order.
+    pub fn sources(&self) -> &[(String, bool)] {
+        &self.sources
+    }
+
+    /// Text that changes with the set of sources, their order and their gates.
+    pub fn fingerprint(&self) -> &str {
+        &self.fingerprint
+    }
+}
+
+/// What the rules need to know of a report.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Life {
+    first_assembled_at: OffsetDateTime,
+    attempted_at: OffsetDateTime,
+    statuses: Vec<(String, SourceStatus)>,
+}
+
+/// What to do with a report.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Step {
+    /// Serve it as it is.
+    Serve,
+    /// Ask these sources, and merge.
+    Rerun(Vec<String>),
+    /// Ask everything anew.
+    Assemble,
+}
+
+impl Life {
+    /// A report first assembled at `first`, last attempted at `attempted`, with these outcomes.
+    pub fn new(
+        first: OffsetDateTime,
+        attempted: OffsetDateTime,
+        statuses: Vec<(String, SourceStatus)>,
+    ) -> Self {
+        Self {
+            first_assembled_at: first,
+            attempted_at: attempted,
+            statuses,
+        }
+    }
+
+    /// When the report was first assembled; a re-run does not move it.
+    pub const fn first_assembled_at(&self) -> OffsetDateTime {
+        self.first_assembled_at
+    }
+
+    /// When sources were last asked.
+    pub const fn attempted_at(&self) -> OffsetDateTime {
+        self.attempted_at
+    }
+
+    /// When the report ends.
+    pub fn expires_at(&self) -> OffsetDateTime {
+        self.first_assembled_at + LIFETIME
+    }
+
+    /// `cache` of the answer.
+    pub fn cache_info(&self) -> CacheInfo {
+        let partial = self
+            .statuses
+            .iter()
+            .any(|(_, status)| *status == SourceStatus::Error);
+        let (status, refresh_available_at) = if partial {
+            let retry = self.attempted_at + PARTIAL_WAIT;
+            (CacheStatus::Partial, retry.min(self.expires_at()))
+        } else {
+            (CacheStatus::Ok, self.expires_at())
+        };
+        CacheInfo {
+            cached_at: self.first_assembled_at,
+            refresh_available_at,
+            status,
+        }
+    }
+
+    /// Whether any source answered: a report in which none did is not kept.
+    pub fn any_answered(&self) -> bool {
+        self.statuses
+            .iter()
+            .any(|(_, status)| matches!(status, SourceStatus::Ok | SourceStatus::NotFound))
+    }
+
+    fn status_of(&self, key: &str) -> Option<SourceStatus> {
+        self.statuses
+            .iter()
+            .find(|(name, _)| name == key)
+            .map(|(_, status)| *status)
+    }
+}
+
+/// The rules.
+///
+/// A source that the report lacks, or that is no longer gated, is asked at the next lookup; one that erred when the
+/// report's wait is over; one that answered never, until the report expires.
+pub fn lifecycle(report: &Life, registry: &RegistryView, now: OffsetDateTime) -> Step {
+    if now >= report.expires_at() {
+        return Step::Assemble;
+    }
+    let wait_is_over = now >= report.cache_info().refresh_available_at;
+    let due: Vec<String> = registry
+        .sources()
+        .iter()
+        .filter(|(key, gated)| match report.status_of(key) {
+            None => true,
+            Some(SourceStatus::Gated) => !gated,
+            Some(SourceStatus::Error) => wait_is_over,
+            Some(SourceStatus::Ok | SourceStatus::NotFound) => false,
+        })
+        .map(|(key, _)| key.clone())
+        .collect();
+    if due.is_empty() {
+        Step::Serve
+    } else {
+        Step::Rerun(due)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use time::macros::datetime;
+
+    use super::*;
+
+    const START: OffsetDateTime = datetime!(2026-11-27 12:00 UTC);
+
+    fn statuses() -> impl Strategy<Value = Vec<(String, SourceStatus)>> {
+        proptest::collection::vec(
+            prop_oneof![
+                Just(SourceStatus::Ok),
+                Just(SourceStatus::NotFound),
+                Just(SourceStatus::Error),
+                Just(SourceStatus::Gated)
+            ],
+            1..12,
+        )
+        .prop_map(|all| {
+            all.into_iter()
+                .enumerate()
+                .map(|(i, status)| (format!("s{i}"), status))
+                .collect()
+        })
+    }
+
+    fn registry_of(statuses: &[(String, SourceStatus)]) -> RegistryView {
+        RegistryView::new(
+            statuses
+                .iter()
+                .map(|(key, status)| (key.clone(), *status == SourceStatus::Gated)),
+        )
+    }
+
+    proptest! {
+        #[test]
+        fn what_answered_is_never_asked_again_before_expiry(all in statuses(), first in 0i64..600_000, later in 0i64..700_000) {
+            let registry = registry_of(&all);
+            let life = Life::new(START, START + Duration::seconds(first), all.clone());
+            match lifecycle(&life, &registry, START + Duration::seconds(later)) {
+                Step::Rerun(due) => {
+                    for key in due {
+                        let status = all.iter().find(|(k, _)| *k == key).unwrap().1;
+                        prop_assert_eq!(status, SourceStatus::Error);
+                    }
+                    prop_assert!(later < 604_800);
+                    prop_assert!(later >= first + 600);
+                }
+                Step::Assemble => prop_assert!(later >= 604_800),
+                Step::Serve => prop_assert!(later < 604_800),
+            }
+        }
+
+        #[test]
+        fn refresh_is_never_later_than_expiry_and_ok_means_seven_days(all in statuses(), attempt in 0i64..604_800) {
+            let erred = all.iter().any(|(_, s)| *s == SourceStatus::Error);
+            let life = Life::new(START, START + Duration::seconds(attempt), all);
+            let info = life.cache_info();
+            prop_assert_eq!(info.cached_at, START);
+            prop_assert!(info.refresh_available_at <= life.expires_at());
+            if erred {
+                prop_assert_eq!(info.status, CacheStatus::Partial);
+                prop_assert!(info.refresh_available_at <= START + Duration::seconds(attempt + 600));
+            } else {
+                prop_assert_eq!(info.status, CacheStatus::Ok);
+                prop_assert_eq!(info.refresh_available_at, START + LIFETIME);
+            }
+        }
+    }
+
+    #[test]
+    fn a_new_source_is_asked_at_the_next_lookup_alone() {
+        let life = Life::new(
+            START,
+            START,
+            vec![
+                ("a".into(), SourceStatus::Ok),
+                ("b".into(), SourceStatus::Error),
+            ],
+        );
+        let registry = RegistryView::new([("a", false), ("b", false), ("c", false)]);
+        assert_eq!(
+            lifecycle(&life, &registry, START),
+            Step::Rerun(vec!["c".into()])
+        );
+        assert_eq!(
+            lifecycle(&life, &registry, START + PARTIAL_WAIT),
+            Step::Rerun(vec!["b".into(), "c".into()])
+        );
+    }
+
+    #[test]
+    fn a_source_no_longer_gated_is_asked_at_the_next_lookup() {
+        let life = Life::new(START, START, vec![("a".into(), SourceStatus::Gated)]);
+        let gated = RegistryView::new([("a", true)]);
+        let open = RegistryView::new([("a", false)]);
+        assert_eq!(lifecycle(&life, &gated, START), Step::Serve);
+        assert_eq!(
+            lifecycle(&life, &open, START),
+            Step::Rerun(vec!["a".into()])
+        );
+    }
+
+    #[test]
+    fn a_partial_report_is_served_until_its_wait_is_over_to_the_microsecond() {
+        let life = Life::new(START, START, vec![("a".into(), SourceStatus::Error)]);
+        let registry = RegistryView::new([("a", false)]);
+        let over = START + PARTIAL_WAIT;
+        assert_eq!(
+            lifecycle(&life, &registry, over - Duration::MICROSECOND),
+            Step::Serve
+        );
+        assert_eq!(
+            lifecycle(&life, &registry, over),
+            Step::Rerun(vec!["a".into()])
+        );
+    }
+}

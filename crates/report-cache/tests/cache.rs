@@ -1,0 +1,505 @@
+//! The cache as its callers see it, over storage in memory and a clock in the test's hand.
+
+use std::{
+    collections::{HashMap, HashSet},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use brownstone_domain::{
+    Borough, Building, CacheStatus, Clock, ManualClock, MatchedBy, ReportKey, SourceData,
+    SourceEntry, SourceStatus,
+};
+use brownstone_report_cache::{
+    Assembler, Assembly, CacheConfig, CacheError, Lease, RegistryView, ReportCache, ReportStore,
+    StorageError, Wanted,
+};
+use time::{OffsetDateTime, macros::datetime};
+use tokio::sync::{Notify, Semaphore};
+
+/// Storage that several caches can share, as instances share a database.
+#[derive(Default)]
+struct Shelf {
+    bodies: Mutex<HashMap<String, (Vec<u8>, OffsetDateTime)>>,
+    leases: Mutex<HashMap<String, (String, tokio::time::Instant)>>,
+}
+
+fn lost(shelf: &Shelf) -> Option<Vec<u8>> {
+    shelf
+        .bodies
+        .lock()
+        .unwrap()
+        .values()
+        .next()
+        .map(|(body, _)| body.clone())
+}
+
+#[async_trait]
+impl ReportStore for Shelf {
+    async fn load(&self, key: &str) -> Result<Option<Vec<u8>>, StorageError> {
+        Ok(self
+            .bodies
+            .lock()
+            .unwrap()
+            .get(key)
+            .map(|(body, _)| body.clone()))
+    }
+
+    async fn save(
+        &self,
+        key: &str,
+        body: &[u8],
+        expires_at: OffsetDateTime,
+    ) -> Result<(), StorageError> {
+        self.bodies
+            .lock()
+            .unwrap()
+            .insert(key.into(), (body.to_vec(), expires_at));
+        Ok(())
+    }
+
+    async fn purge(&self, before: OffsetDateTime) -> Result<u64, StorageError> {
+        let mut bodies = self.bodies.lock().unwrap();
+        let all = bodies.len();
+        bodies.retain(|_, (_, expires_at)| *expires_at >= before);
+        Ok((all - bodies.len()) as u64)
+    }
+}
+
+#[async_trait]
+impl Lease for Shelf {
+    async fn acquire(
+        &self,
+        name: &str,
+        holder: &str,
+        ttl: Duration,
+        _: Option<OffsetDateTime>,
+    ) -> Result<bool, StorageError> {
+        let now = tokio::time::Instant::now();
+        let mut leases = self.leases.lock().unwrap();
+        match leases.get(name) {
+            Some((other, until)) if other != holder && *until > now => Ok(false),
+            _ => {
+                leases.insert(name.into(), (holder.into(), now + ttl));
+                Ok(true)
+            }
+        }
+    }
+
+    async fn renew(
+        &self,
+        name: &str,
+        holder: &str,
+        ttl: Duration,
+        _: Option<OffsetDateTime>,
+    ) -> Result<bool, StorageError> {
+        let now = tokio::time::Instant::now();
+        let mut leases = self.leases.lock().unwrap();
+        match leases.get_mut(name) {
+            Some((owner, until)) if owner == holder && *until > now => {
+                *until = now + ttl;
+                Ok(true)
+            }
+            _ => Ok(false),
+        }
+    }
+
+    async fn release(&self, name: &str, holder: &str) -> Result<(), StorageError> {
+        self.leases
+            .lock()
+            .unwrap()
+            .retain(|n, (owner, _)| n != name || owner != holder);
+        Ok(())
+    }
+}
+
+/// Sources that fail when told to, and remember what they were asked.
+struct City {
+    failing: Mutex<HashSet<String>>,
+    asked: Mutex<Vec<Vec<String>>>,
+    gate: Semaphore,
+    started: Notify,
+    runs: AtomicUsize,
+    panics: Mutex<bool>,
+}
+
+const SOURCES: [&str; 3] = ["nyc_ecb", "nyc_dob", "nyc_pluto"];
+
+impl City {
+    fn open() -> Arc<Self> {
+        let city = Self::closed();
+        city.gate.add_permits(Semaphore::MAX_PERMITS / 2);
+        city
+    }
+
+    /// Assemblies start and then wait until the test adds permits.
+    fn closed() -> Arc<Self> {
+        Arc::new(Self {
+            failing: Mutex::default(),
+            asked: Mutex::default(),
+            gate: Semaphore::new(0),
+            started: Notify::new(),
+            runs: AtomicUsize::new(0),
+            panics: Mutex::new(false),
+        })
+    }
+
+    fn fail(&self, sources: &[&str]) {
+        *self.failing.lock().unwrap() = sources.iter().map(ToString::to_string).collect();
+    }
+
+    fn runs(&self) -> usize {
+        self.runs.load(Ordering::SeqCst)
+    }
+}
+
+#[async_trait]
+impl Assembler for City {
+    async fn assemble(&self, wanted: Wanted, _: Option<&Building>) -> Assembly {
+        let run = self.runs.fetch_add(1, Ordering::SeqCst) + 1;
+        self.started.notify_one();
+        self.gate.acquire().await.unwrap().forget();
+        assert!(!*self.panics.lock().unwrap(), "told to break");
+        let asked: Vec<String> = match wanted {
+            Wanted::All => SOURCES.iter().map(ToString::to_string).collect(),
+            Wanted::Only(some) => some,
+        };
+        self.asked.lock().unwrap().push(asked.clone());
+        let failing = self.failing.lock().unwrap().clone();
+        let entries = asked
+            .into_iter()
+            .map(|key| {
+                let entry = if failing.contains(&key) {
+                    SourceEntry::without_data(SourceStatus::Error)
+                } else {
+                    let mut data = SourceData {
+                        records: vec![],
+                        record_count: 0,
+                        records_truncated: false,
+                        matched_by: MatchedBy::Bin,
+                        source_url: "https://example.com".into(),
+                        source_updated_at: None,
+                        stale: None,
+                        summary: vec![],
+                    };
+                    data.summarise("run", &run).unwrap();
+                    SourceEntry::ok(&data).unwrap()
+                };
+                (key, entry)
+            })
+            .collect();
+        Assembly {
+            building: building(),
+            entries,
+        }
+    }
+}
+
+fn building() -> Building {
+    Building {
+        bbl: Some("1018890001".parse().unwrap()),
+        bin: Some("1057127".parse().unwrap()),
+        house_number: Some("280".into()),
+        street: Some("RIVERSIDE DRIVE".into()),
+        borough: Borough::Manhattan,
+        city: "New York".into(),
+        zip: Some("10025".parse().unwrap()),
+        neighborhood: None,
+        latitude: None,
+        longitude: None,
+        buildings_on_lot: Some(1),
+    }
+}
+
+fn key() -> ReportKey {
+    ReportKey {
+        bbl: building().bbl,
+        bin: building().bin,
+        unit_bbl: None,
+    }
+}
+
+const START: OffsetDateTime = datetime!(2026-11-27 12:00 UTC);
+
+fn cache_over(shelf: &Arc<Shelf>, clock: &Arc<ManualClock>, holder: &str) -> ReportCache {
+    cache_with(shelf, clock, holder, &SOURCES.map(|key| (key, false)))
+}
+
+fn cache_with(
+    shelf: &Arc<Shelf>,
+    clock: &Arc<ManualClock>,
+    holder: &str,
+    registry: &[(&str, bool)],
+) -> ReportCache {
+    ReportCache::new(
+        Arc::<Shelf>::clone(shelf),
+        Arc::<Shelf>::clone(shelf),
+        Arc::<ManualClock>::clone(clock) as Arc<dyn Clock>,
+        RegistryView::new(registry.iter().map(|(key, gated)| (*key, *gated))),
+        holder.into(),
+        CacheConfig::default(),
+    )
+}
+
+fn setup() -> (Arc<Shelf>, Arc<ManualClock>, ReportCache) {
+    let shelf = Arc::<Shelf>::default();
+    let clock = Arc::new(ManualClock::at(START));
+    let cache = cache_over(&shelf, &clock, "one");
+    (shelf, clock, cache)
+}
+
+#[tokio::test]
+async fn two_hundred_callers_make_one_assembly() {
+    let (_, _, cache) = setup();
+    let city = City::closed();
+    let callers: Vec<_> = (0..200)
+        .map(|_| {
+            let (cache, city) = (cache.clone(), Arc::<City>::clone(&city));
+            tokio::spawn(async move { cache.get_or_assemble(key(), city).await })
+        })
+        .collect();
+    city.started.notified().await;
+    city.gate.add_permits(1);
+    for caller in callers {
+        caller.await.unwrap().unwrap();
+    }
+    assert_eq!(city.runs(), 1);
+}
+
+#[tokio::test]
+async fn a_caller_who_hangs_up_does_not_stop_the_assembly() {
+    let (_, _, cache) = setup();
+    let city = City::closed();
+    let caller = tokio::spawn({
+        let (cache, city) = (cache.clone(), Arc::<City>::clone(&city));
+        async move { cache.get_or_assemble(key(), city).await }
+    });
+    city.started.notified().await;
+    caller.abort();
+    assert!(caller.await.unwrap_err().is_cancelled());
+    city.gate.add_permits(1);
+    cache
+        .get_or_assemble(key(), Arc::<City>::clone(&city) as _)
+        .await
+        .unwrap();
+    assert_eq!(city.runs(), 1);
+}
+
+#[tokio::test]
+async fn only_what_erred_is_asked_again_and_merged() {
+    let (_, clock, cache) = setup();
+    let city = City::open();
+    city.fail(&["nyc_dob"]);
+    let first = cache
+        .get_or_assemble(key(), Arc::<City>::clone(&city) as _)
+        .await
+        .unwrap();
+    assert_eq!(first.life.cache_info().status, CacheStatus::Partial);
+    assert_eq!(
+        first.life.cache_info().refresh_available_at,
+        START + time::Duration::minutes(10)
+    );
+
+    clock.advance(time::Duration::minutes(10) - time::Duration::MICROSECOND);
+    cache
+        .get_or_assemble(key(), Arc::<City>::clone(&city) as _)
+        .await
+        .unwrap();
+    assert_eq!(city.runs(), 1, "served before its wait is over");
+
+    city.fail(&[]);
+    clock.advance(time::Duration::MICROSECOND);
+    let second = cache
+        .get_or_assemble(key(), Arc::<City>::clone(&city) as _)
+        .await
+        .unwrap();
+    assert_eq!(city.asked.lock().unwrap().last().unwrap(), &["nyc_dob"]);
+    let info = second.life.cache_info();
+    assert_eq!((info.status, info.cached_at), (CacheStatus::Ok, START));
+    assert_eq!(info.refresh_available_at, START + time::Duration::days(7));
+    let text = String::from_utf8(second.tail.to_vec()).unwrap();
+    let data: serde_json::Value = serde_json::from_str(&format!("{{{text}}}")).unwrap();
+    assert_eq!(
+        data["sources"]["nyc_ecb"]["data"]["run"], 1,
+        "what succeeded is kept"
+    );
+    assert_eq!(data["sources"]["nyc_dob"]["data"]["run"], 2);
+    let keys: Vec<_> = data["sources"].as_object().unwrap().keys().collect();
+    assert_eq!(keys, SOURCES, "registry order");
+
+    clock.set(START + time::Duration::days(7));
+    let third = cache
+        .get_or_assemble(key(), Arc::<City>::clone(&city) as _)
+        .await
+        .unwrap();
+    assert_eq!(city.asked.lock().unwrap().last().unwrap(), &SOURCES);
+    assert_eq!(
+        third.life.first_assembled_at(),
+        START + time::Duration::days(7)
+    );
+}
+
+#[tokio::test]
+async fn nothing_is_kept_when_no_source_answered_and_the_next_attempt_waits() {
+    let (shelf, clock, cache) = setup();
+    let city = City::open();
+    city.fail(&SOURCES);
+    for _ in 0..3 {
+        let outcome = cache
+            .get_or_assemble(key(), Arc::<City>::clone(&city) as _)
+            .await;
+        assert_eq!(outcome.unwrap_err(), CacheError::NothingAnswered);
+    }
+    assert_eq!((city.runs(), lost(&shelf)), (1, None));
+    city.fail(&[]);
+    clock.advance(time::Duration::seconds(30));
+    cache
+        .get_or_assemble(key(), Arc::<City>::clone(&city) as _)
+        .await
+        .unwrap();
+    assert_eq!(city.runs(), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn two_instances_make_one_assembly() {
+    let (shelf, clock, one) = setup();
+    let two = cache_over(&shelf, &clock, "two");
+    let city = City::closed();
+    let first = tokio::spawn({
+        let city = Arc::<City>::clone(&city);
+        async move { one.get_or_assemble(key(), city).await }
+    });
+    city.started.notified().await;
+    let second = tokio::spawn({
+        let city = Arc::<City>::clone(&city);
+        async move { two.get_or_assemble(key(), city).await }
+    });
+    // Longer than the lease: it lives because its holder renews it.
+    tokio::time::sleep(Duration::from_secs(20)).await;
+    assert_eq!(city.runs(), 1);
+    city.gate.add_permits(1);
+    let (first, second) = (
+        first.await.unwrap().unwrap(),
+        second.await.unwrap().unwrap(),
+    );
+    assert_eq!(first.tail, second.tail);
+    assert_eq!(city.runs(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_lease_of_an_instance_that_died_ends_by_itself() {
+    let (shelf, _, cache) = setup();
+    let name = format!("report:{}", key());
+    assert!(
+        shelf
+            .acquire(&name, "dead", Duration::from_secs(15), None)
+            .await
+            .unwrap()
+    );
+    let begun = tokio::time::Instant::now();
+    cache.get_or_assemble(key(), City::open()).await.unwrap();
+    let waited = begun.elapsed();
+    assert!(
+        (Duration::from_secs(15)..Duration::from_secs(16)).contains(&waited),
+        "{waited:?}"
+    );
+}
+
+#[tokio::test]
+async fn a_report_outlives_the_process_that_made_it() {
+    let (shelf, clock, cache) = setup();
+    let city = City::open();
+    let made = cache
+        .get_or_assemble(key(), Arc::<City>::clone(&city) as _)
+        .await
+        .unwrap();
+    let restarted = cache_over(&shelf, &clock, "one");
+    let read = restarted
+        .get_or_assemble(key(), Arc::<City>::clone(&city) as _)
+        .await
+        .unwrap();
+    assert_eq!(made.tail, read.tail);
+    assert_eq!(city.runs(), 1);
+}
+
+#[tokio::test]
+async fn a_damaged_report_is_made_anew() {
+    let (shelf, clock, cache) = setup();
+    let city = City::open();
+    cache
+        .get_or_assemble(key(), Arc::<City>::clone(&city) as _)
+        .await
+        .unwrap();
+    for (body, _) in shelf.bodies.lock().unwrap().values_mut() {
+        let half = body.len() / 2;
+        body.truncate(half);
+    }
+    let restarted = cache_over(&shelf, &clock, "one");
+    restarted
+        .get_or_assemble(key(), Arc::<City>::clone(&city) as _)
+        .await
+        .unwrap();
+    assert_eq!(city.runs(), 2);
+}
+
+#[tokio::test]
+async fn a_broken_assembly_is_an_error_and_the_next_call_tries_anew() {
+    let (_, _, cache) = setup();
+    let city = City::open();
+    *city.panics.lock().unwrap() = true;
+    let outcome = cache
+        .get_or_assemble(key(), Arc::<City>::clone(&city) as _)
+        .await;
+    assert!(matches!(outcome, Err(CacheError::Broken(_))), "{outcome:?}");
+    *city.panics.lock().unwrap() = false;
+    cache.get_or_assemble(key(), city).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_source_that_is_new_is_asked_alone_and_stands_in_registry_order() {
+    let (shelf, clock, _) = setup();
+    let city = City::open();
+    let before = cache_with(
+        &shelf,
+        &clock,
+        "one",
+        &[("nyc_ecb", false), ("nyc_pluto", false), ("listings", true)],
+    );
+    // The city answers for all it knows; the registry decides what is shown.
+    before
+        .get_or_assemble(key(), Arc::<City>::clone(&city) as _)
+        .await
+        .unwrap();
+    let after = cache_with(
+        &shelf,
+        &clock,
+        "one",
+        &[("nyc_pluto", false), ("nyc_new", false), ("nyc_ecb", false)],
+    );
+    let report = after
+        .get_or_assemble(key(), Arc::<City>::clone(&city) as _)
+        .await
+        .unwrap();
+    assert_eq!(city.asked.lock().unwrap().last().unwrap(), &["nyc_new"]);
+    let data: serde_json::Value = serde_json::from_str(&format!(
+        "{{{}}}",
+        std::str::from_utf8(&report.tail).unwrap()
+    ))
+    .unwrap();
+    let keys: Vec<_> = data["sources"].as_object().unwrap().keys().collect();
+    assert_eq!(keys, ["nyc_pluto", "nyc_new", "nyc_ecb"]);
+}
+
+#[tokio::test]
+async fn expired_reports_are_dropped() {
+    let (shelf, clock, cache) = setup();
+    cache.get_or_assemble(key(), City::open()).await.unwrap();
+    assert_eq!(cache.purge().await.unwrap(), 0);
+    clock.advance(time::Duration::days(7) + time::Duration::SECOND);
+    assert_eq!(cache.purge().await.unwrap(), 1);
+    assert_eq!(lost(&shelf), None);
+}
