@@ -1,12 +1,185 @@
 //! A query, built from parts that cannot carry an injection: column names are checked, literals are quoted.
 
+use std::fmt::{self, Display, Formatter};
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+/// Text that is no name of the protocol. It comes from the catalogue, so it may be shown to whoever wrote that.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum QueryError {
+    /// Not four, dash, four.
+    #[error("{0:?} is no dataset id: four lower-case letters or digits, a dash, four more")]
+    NotADataset(String),
+    /// Not a column name as the API spells it.
+    #[error(
+        "{0:?} is no column name: lower-case letters, digits and underscores, no digit first; or :id"
+    )]
+    NotAColumn(String),
+}
+
 /// Four, dash, four lower-case letters or digits.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+///
+/// ```
+/// use brownstone_soda::DatasetId;
+/// assert_eq!(DatasetId::new("6bgk-3dad").unwrap().as_str(), "6bgk-3dad");
+/// assert!(DatasetId::new("6bgk-3dad.json?$limit=1").is_err());
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub struct DatasetId(Box<str>);
 
+impl DatasetId {
+    /// The dataset called `text`.
+    ///
+    /// # Errors
+    /// [`QueryError::NotADataset`] for any other form.
+    pub fn new(text: &str) -> Result<Self, QueryError> {
+        let sign = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit();
+        let fits = text.len() == 9
+            && text
+                .bytes()
+                .enumerate()
+                .all(|(at, b)| if at == 4 { b == b'-' } else { sign(b) });
+        if fits {
+            Ok(Self(text.into()))
+        } else {
+            Err(QueryError::NotADataset(shortened(text)))
+        }
+    }
+
+    /// The nine characters.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
 /// A column name as the API spells it: lower-case letters, digits, underscores; or `:id`.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+///
+/// ```
+/// use brownstone_soda::Column;
+/// assert!(Column::new("pre__filing_date").is_ok());
+/// assert!(Column::new("bin' or '1'='1").is_err());
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub struct Column(Box<str>);
+
+/// The row identifier's name.
+pub const ROW_ID: &str = ":id";
+
+/// Words of the language. A column of that name is written in backquotes, which the language has for it.
+const RESERVED: &[&str] = &[
+    "and", "as", "asc", "between", "by", "case", "desc", "distinct", "else", "end", "false",
+    "first", "full", "group", "having", "hint", "in", "inner", "is", "join", "last", "lateral",
+    "left", "like", "limit", "minus", "not", "null", "nulls", "offset", "on", "or", "order",
+    "outer", "over", "right", "search", "select", "then", "true", "union", "when", "where",
+    "within",
+];
+
+impl Column {
+    /// The longest name: well above any that the city uses.
+    pub const MAX_LEN: usize = 128;
+
+    /// The column called `text`.
+    ///
+    /// # Errors
+    /// [`QueryError::NotAColumn`] for anything but a field name of the API or `:id`.
+    pub fn new(text: &str) -> Result<Self, QueryError> {
+        let name = |text: &str| {
+            !text.is_empty()
+                && text.len() <= Self::MAX_LEN
+                && !text.starts_with(|c: char| c.is_ascii_digit())
+                && text
+                    .bytes()
+                    .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_')
+        };
+        if text == ROW_ID || name(text) {
+            Ok(Self(text.into()))
+        } else {
+            Err(QueryError::NotAColumn(shortened(text)))
+        }
+    }
+
+    /// `:id`, the row's identifier. It changes when the publisher replaces the table: never store it.
+    pub fn row_id() -> Self {
+        Self(ROW_ID.into())
+    }
+
+    /// The name.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Whether this is `:id`.
+    pub fn is_row_id(&self) -> bool {
+        &*self.0 == ROW_ID
+    }
+}
+
+/// Enough of a bad name to find it, never a page of it.
+fn shortened(text: &str) -> String {
+    text.chars().take(60).collect()
+}
+
+macro_rules! checked_text {
+    ($($name:ident),*) => {$(
+        impl FromStr for $name {
+            type Err = QueryError;
+
+            fn from_str(text: &str) -> Result<Self, QueryError> {
+                Self::new(text)
+            }
+        }
+
+        impl TryFrom<String> for $name {
+            type Error = QueryError;
+
+            fn try_from(text: String) -> Result<Self, QueryError> {
+                Self::new(&text)
+            }
+        }
+
+        impl TryFrom<&str> for $name {
+            type Error = QueryError;
+
+            fn try_from(text: &str) -> Result<Self, QueryError> {
+                Self::new(text)
+            }
+        }
+
+        impl From<$name> for String {
+            fn from(name: $name) -> Self {
+                name.0.into()
+            }
+        }
+
+        impl AsRef<str> for $name {
+            fn as_ref(&self) -> &str {
+                &self.0
+            }
+        }
+    )*};
+}
+
+checked_text!(DatasetId, Column);
+
+impl Display for DatasetId {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// As a query writes it: in backquotes where the name is a word of the language.
+impl Display for Column {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        if RESERVED.binary_search(&&*self.0).is_ok() {
+            write!(f, "`{}`", self.0)
+        } else {
+            f.write_str(&self.0)
+        }
+    }
+}
 
 /// A literal of SoQL.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,6 +190,36 @@ pub enum Literal {
     Number(i64),
     /// `true` or `false`.
     Bool(bool),
+}
+
+impl From<&str> for Literal {
+    fn from(text: &str) -> Self {
+        Self::Text(text.to_owned())
+    }
+}
+
+impl From<String> for Literal {
+    fn from(text: String) -> Self {
+        Self::Text(text)
+    }
+}
+
+impl From<i64> for Literal {
+    fn from(number: i64) -> Self {
+        Self::Number(number)
+    }
+}
+
+impl From<u32> for Literal {
+    fn from(number: u32) -> Self {
+        Self::Number(number.into())
+    }
+}
+
+impl From<bool> for Literal {
+    fn from(value: bool) -> Self {
+        Self::Bool(value)
+    }
 }
 
 /// A condition of `$where`.
@@ -40,6 +243,50 @@ pub enum Condition {
     Or(Vec<Condition>),
 }
 
+impl Condition {
+    /// How many values one `in (...)` should carry at most: beyond that the address of the request grows too long for
+    /// the publisher. A caller with more asks in several queries.
+    pub const MAX_IN: usize = 200;
+
+    /// `column = value`.
+    pub fn eq(column: Column, value: impl Into<Literal>) -> Self {
+        Self::Eq(column, value.into())
+    }
+
+    /// `column in (values)`; `None` when there is no value, since then nothing need be asked.
+    pub fn any_of<L: Into<Literal>>(
+        column: Column,
+        values: impl IntoIterator<Item = L>,
+    ) -> Option<Self> {
+        let values: Vec<Literal> = values.into_iter().map(Into::into).collect();
+        (!values.is_empty()).then_some(Self::In(column, values))
+    }
+
+    /// Both conditions.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        match self {
+            Self::And(mut all) => {
+                all.push(other);
+                Self::And(all)
+            }
+            first => Self::And(vec![first, other]),
+        }
+    }
+
+    /// Either condition.
+    #[must_use]
+    pub fn or(self, other: Self) -> Self {
+        match self {
+            Self::Or(mut any) => {
+                any.push(other);
+                Self::Or(any)
+            }
+            first => Self::Or(vec![first, other]),
+        }
+    }
+}
+
 /// One expression of `$select`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Select {
@@ -61,7 +308,31 @@ pub enum Select {
     Max(Column, Column),
 }
 
+impl Select {
+    /// Whether it makes one value of many rows.
+    pub const fn is_aggregate(&self) -> bool {
+        !matches!(self, Self::Column(_) | Self::All | Self::RowId)
+    }
+}
+
 /// A query of one dataset.
+///
+/// ```
+/// use brownstone_soda::{Column, Condition, DatasetId, Query};
+/// let query = Query::of(DatasetId::new("6bgk-3dad")?)
+///     .filter(Condition::eq(Column::new("respondent_name")?, "O'BRIEN"))
+///     .order_desc(Column::new("issue_date")?)
+///     .limit(101);
+/// assert_eq!(
+///     query.params(),
+///     [
+///         ("$where", "respondent_name = 'O''BRIEN'".to_owned()),
+///         ("$order", "issue_date desc".to_owned()),
+///         ("$limit", "101".to_owned()),
+///     ]
+/// );
+/// # Ok::<(), brownstone_soda::QueryError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Query {
     /// Which dataset.
@@ -79,3 +350,234 @@ pub struct Query {
     /// `$offset`.
     pub offset: u32,
 }
+
+impl Query {
+    /// The limit of a query that names none.
+    pub const DEFAULT_LIMIT: u32 = 1_000;
+
+    /// All columns of all rows of `dataset`, up to [`Query::DEFAULT_LIMIT`] of them, in no order.
+    pub const fn of(dataset: DatasetId) -> Self {
+        Self {
+            dataset,
+            select: Vec::new(),
+            filter: None,
+            group: Vec::new(),
+            order: Vec::new(),
+            limit: Self::DEFAULT_LIMIT,
+            offset: 0,
+        }
+    }
+
+    /// Selects these too.
+    #[must_use]
+    pub fn select(mut self, what: impl IntoIterator<Item = Select>) -> Self {
+        self.select.extend(what);
+        self
+    }
+
+    /// Selects these columns too.
+    #[must_use]
+    pub fn columns(self, columns: impl IntoIterator<Item = Column>) -> Self {
+        self.select(columns.into_iter().map(Select::Column))
+    }
+
+    /// Adds a condition: a row must meet it as well as those given before.
+    #[must_use]
+    pub fn filter(mut self, condition: Condition) -> Self {
+        self.filter = Some(match self.filter {
+            Some(before) => before.and(condition),
+            None => condition,
+        });
+        self
+    }
+
+    /// Groups by these columns too.
+    #[must_use]
+    pub fn group(mut self, columns: impl IntoIterator<Item = Column>) -> Self {
+        self.group.extend(columns);
+        self
+    }
+
+    /// Then orders by `column`, falling when `descending`.
+    #[must_use]
+    pub fn order(mut self, column: Column, descending: bool) -> Self {
+        self.order.push((column, descending));
+        self
+    }
+
+    /// Then orders by `column`, rising.
+    #[must_use]
+    pub fn order_asc(self, column: Column) -> Self {
+        self.order(column, false)
+    }
+
+    /// Then orders by `column`, falling.
+    #[must_use]
+    pub fn order_desc(self, column: Column) -> Self {
+        self.order(column, true)
+    }
+
+    /// Asks for at most `rows` rows.
+    #[must_use]
+    pub const fn limit(mut self, rows: u32) -> Self {
+        self.limit = rows;
+        self
+    }
+
+    /// Skips `rows` rows. Without an order by a unique column pages may overlap.
+    #[must_use]
+    pub const fn offset(mut self, rows: u32) -> Self {
+        self.offset = rows;
+        self
+    }
+
+    /// Whether an answer's rows carry `:id`.
+    pub fn selects_row_id(&self) -> bool {
+        self.select.iter().any(|what| match what {
+            Select::RowId => true,
+            Select::Column(column) => column.is_row_id(),
+            _ => false,
+        })
+    }
+
+    /// Whether a row of the answer stands for many of the dataset.
+    pub fn is_aggregate(&self) -> bool {
+        !self.group.is_empty() || self.select.iter().any(Select::is_aggregate)
+    }
+
+    /// The request's parameters, not yet percent-encoded. `$limit` is always among them.
+    pub fn params(&self) -> Vec<(&'static str, String)> {
+        let mut params = Vec::with_capacity(6);
+        if !self.select.is_empty() {
+            // The grammar wants the star before everything else.
+            let stars = self.select.iter().filter(|what| **what == Select::All);
+            let others = self.select.iter().filter(|what| **what != Select::All);
+            params.push(("$select", joined(stars.take(1).chain(others), ",")));
+        }
+        if let Some(filter) = &self.filter {
+            params.push(("$where", filter.to_string()));
+        }
+        if !self.group.is_empty() {
+            params.push(("$group", joined(self.group.iter(), ",")));
+        }
+        if !self.order.is_empty() {
+            params.push(("$order", joined(self.order.iter().map(Ordered), ",")));
+        }
+        params.push(("$limit", self.limit.to_string()));
+        if self.offset > 0 {
+            params.push(("$offset", self.offset.to_string()));
+        }
+        params
+    }
+}
+
+/// One column of `$order`.
+struct Ordered<'a>(&'a (Column, bool));
+
+impl Display for Ordered<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let (column, descending) = self.0;
+        write!(f, "{column} {}", if *descending { "desc" } else { "asc" })
+    }
+}
+
+fn joined<T: Display>(parts: impl Iterator<Item = T>, between: &str) -> String {
+    let mut text = String::new();
+    for (at, part) in parts.enumerate() {
+        if at > 0 {
+            text.push_str(between);
+        }
+        // Writing to a String does not fail.
+        let _ = fmt::Write::write_fmt(&mut text, format_args!("{part}"));
+    }
+    text
+}
+
+/// Text in SoQL's quotes: a quote inside is doubled, and there is no other escape.
+struct Quoted<'a>(&'a str);
+
+impl Display for Quoted<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str("'")?;
+        for (at, part) in self.0.split('\'').enumerate() {
+            if at > 0 {
+                f.write_str("''")?;
+            }
+            f.write_str(part)?;
+        }
+        f.write_str("'")
+    }
+}
+
+impl Display for Literal {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Text(text) => Quoted(text).fmt(f),
+            Self::Number(number) => number.fmt(f),
+            Self::Bool(value) => value.fmt(f),
+        }
+    }
+}
+
+impl Display for Select {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Column(column) => column.fmt(f),
+            Self::All => f.write_str("*"),
+            Self::RowId => f.write_str(ROW_ID),
+            Self::Count(alias) => write!(f, "count(*) as {alias}"),
+            Self::CountDistinct(column, alias) => {
+                write!(f, "count(distinct {column}) as {alias}")
+            }
+            Self::Sum(column, alias) => write!(f, "sum({column}) as {alias}"),
+            Self::Min(column, alias) => write!(f, "min({column}) as {alias}"),
+            Self::Max(column, alias) => write!(f, "max({column}) as {alias}"),
+        }
+    }
+}
+
+impl Display for Condition {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Eq(column, literal) => write!(f, "{column} = {literal}"),
+            // No value matches no row; `in ()` would be refused.
+            Self::In(_, literals) if literals.is_empty() => f.write_str("1 = 0"),
+            Self::In(column, literals) => {
+                write!(f, "{column} in (")?;
+                for (at, literal) in literals.iter().enumerate() {
+                    write!(f, "{}{literal}", if at > 0 { "," } else { "" })?;
+                }
+                f.write_str(")")
+            }
+            Self::Between(column, from, to) => write!(f, "{column} between {from} and {to}"),
+            Self::StartsWith(column, text) => write!(f, "starts_with({column}, {})", Quoted(text)),
+            Self::Gt(column, literal) => write!(f, "{column} > {literal}"),
+            Self::NotNull(column) => write!(f, "{column} is not null"),
+            Self::And(parts) => combined(f, parts, " and ", "1 = 1"),
+            Self::Or(parts) => combined(f, parts, " or ", "1 = 0"),
+        }
+    }
+}
+
+/// Parts in brackets where they are compound or hold an `and` of their own, so that no precedence is relied on.
+fn combined(f: &mut Formatter<'_>, parts: &[Condition], word: &str, none: &str) -> fmt::Result {
+    if parts.is_empty() {
+        return f.write_str(none);
+    }
+    for (at, part) in parts.iter().enumerate() {
+        if at > 0 {
+            f.write_str(word)?;
+        }
+        match part {
+            Condition::And(_) | Condition::Or(_) | Condition::Between(..) if parts.len() > 1 => {
+                write!(f, "({part})")?;
+            }
+            plain => plain.fmt(f)?,
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+#[path = "query_tests.rs"]
+mod tests;
