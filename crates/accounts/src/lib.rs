@@ -1,4 +1,28 @@
 #![doc = include_str!("../README.md")]
 
+pub mod authenticator;
+#[cfg(feature = "contract")]
+pub mod contract;
+pub mod field;
+pub mod key;
+mod last_use;
+#[cfg(feature = "memory")]
+pub mod memory;
 pub mod model;
+pub mod service;
 pub mod traits;
+pub mod usage;
+mod verdicts;
+
+pub use authenticator::{
+    AuthFailure, Authenticator, Caller, CallerInfo, CallerKey, UnauthorizedReason,
+};
+pub use field::FieldError;
+pub use key::{ApiKey, MalformedKey};
+pub use model::{
+    Account, AccountId, AuditEntry, Environment, KeyHash, KeyId, KeyRecord, KeyState, Overrides,
+    Role, Suspension, Tier, UsageCounts, UsageKey,
+};
+pub use service::{Accounts, AccountsError, Actor, NewKey, Rotation};
+pub use traits::{AccountStore, StoreError, UsageStore};
+pub use usage::UsageRecorder;

@@ -1,13 +1,17 @@
 //! Accounts and keys as they are stored.
 
+use std::sync::Arc;
+
 use brownstone_domain::{Limits, Operation, Surface};
 use time::{Date, OffsetDateTime};
 
 macro_rules! text_id {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
+        ///
+        /// Shared text: every call carries one into the log and the counters, so a copy must cost nothing.
         #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-        pub struct $name(Box<str>);
+        pub struct $name(Arc<str>);
 
         impl $name {
             /// The text.
@@ -36,6 +40,34 @@ macro_rules! text_id {
     };
 }
 
+/// The names an enum has in commands, answers, logs and storage: one table, read both ways.
+macro_rules! names {
+    ($type:ident { $($variant:ident => $name:literal),+ $(,)? }) => {
+        impl $type {
+            /// All of them.
+            pub const ALL: &'static [Self] = &[$(Self::$variant),+];
+
+            /// The name used in commands, answers, logs and storage.
+            pub const fn as_str(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $name),+
+                }
+            }
+
+            /// The one called `name`.
+            pub fn from_name(name: &str) -> Option<Self> {
+                Self::ALL.iter().copied().find(|one| one.as_str() == name)
+            }
+        }
+
+        impl std::fmt::Display for $type {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(self.as_str())
+            }
+        }
+    };
+}
+
 text_id! {
     /// Identifier of an account: a UUID's text.
     AccountId
@@ -46,24 +78,40 @@ text_id! {
 }
 
 /// What an account has bought.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Tier {
     /// May hold keys; every operation on every surface is refused.
     Free,
     /// Has the API and MCP.
+    #[default]
     Pro,
 }
 
+names!(Tier { Free => "free", Pro => "pro" });
+
+impl Tier {
+    /// Whether the tier has the API and MCP.
+    pub const fn has_api_access(self) -> bool {
+        match self {
+            Self::Free => false,
+            Self::Pro => true,
+        }
+    }
+}
+
 /// What a person may do on the web host.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Role {
     /// Their own account.
+    #[default]
     Developer,
     /// Other people's accounts, through the support console.
     Support,
     /// Everything.
     Admin,
 }
+
+names!(Role { Developer => "developer", Support => "support", Admin => "admin" });
 
 /// Which deployment a key is for. A prefix proves nothing; the column decides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,6 +120,18 @@ pub enum Environment {
     Live,
     /// Staging; keys begin `svc_test_`.
     Test,
+}
+
+names!(Environment { Live => "live", Test => "test" });
+
+impl Environment {
+    /// What keys of this environment begin with.
+    pub const fn key_prefix(self) -> &'static str {
+        match self {
+            Self::Live => "svc_live_",
+            Self::Test => "svc_test_",
+        }
+    }
 }
 
 /// Why and since when an account is suspended.
@@ -160,6 +220,41 @@ pub struct KeyRecord {
     pub last_used_at: Option<OffsetDateTime>,
 }
 
+/// Where a key stands in its life.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KeyState {
+    /// Valid, with no end set.
+    Active,
+    /// Valid until its end, which a rotation set.
+    Ending,
+    /// Past its end.
+    Expired,
+    /// Revoked by a person.
+    Revoked,
+}
+
+names!(KeyState { Active => "active", Ending => "ending", Expired => "expired", Revoked => "revoked" });
+
+impl KeyState {
+    /// Whether the key is refused.
+    pub const fn is_ended(self) -> bool {
+        matches!(self, Self::Expired | Self::Revoked)
+    }
+}
+
+impl KeyRecord {
+    /// Where the key stands at `now`. A revocation counts whatever its moment says: the clock of the instance that wrote it
+    /// may run ahead of this one's.
+    pub fn state(&self, now: OffsetDateTime) -> KeyState {
+        match (self.revoked_at, self.expires_at) {
+            (Some(_), _) => KeyState::Revoked,
+            (None, Some(end)) if end <= now => KeyState::Expired,
+            (None, Some(_)) => KeyState::Ending,
+            (None, None) => KeyState::Active,
+        }
+    }
+}
+
 /// One line of the audit trail, written in the same transaction as what it tells of.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuditEntry {
@@ -206,12 +301,109 @@ pub struct UsageCounts {
     pub permanent: u64,
 }
 
+impl UsageCounts {
+    /// Whether there is nothing to count.
+    pub fn is_zero(self) -> bool {
+        self == Self::default()
+    }
+}
+
+/// Sums stop at the top rather than wrap: a counter must never fall.
 impl std::ops::AddAssign for UsageCounts {
     fn add_assign(&mut self, other: Self) {
-        self.calls += other.calls;
-        self.failed += other.failed;
-        self.units += other.units;
-        self.rate_limited += other.rate_limited;
-        self.permanent += other.permanent;
+        self.calls = self.calls.saturating_add(other.calls);
+        self.failed = self.failed.saturating_add(other.failed);
+        self.units = self.units.saturating_add(other.units);
+        self.rate_limited = self.rate_limited.saturating_add(other.rate_limited);
+        self.permanent = self.permanent.saturating_add(other.permanent);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use time::macros::datetime;
+
+    use super::*;
+
+    #[test]
+    fn names_are_read_as_they_are_written() {
+        for tier in Tier::ALL {
+            assert_eq!(Tier::from_name(tier.as_str()), Some(*tier));
+        }
+        for role in Role::ALL {
+            assert_eq!(Role::from_name(role.as_str()), Some(*role));
+        }
+        for environment in Environment::ALL {
+            assert_eq!(
+                Environment::from_name(environment.as_str()),
+                Some(*environment)
+            );
+        }
+        assert_eq!(Tier::from_name("Pro"), None, "names are exact");
+        assert_eq!(Role::from_name(""), None);
+        assert_eq!(Environment::from_name("svc_live_"), None);
+    }
+
+    #[test]
+    fn only_pro_has_the_api_and_new_accounts_are_pro_developers() {
+        assert!(Tier::default().has_api_access());
+        assert!(!Tier::Free.has_api_access());
+        assert_eq!(Role::default(), Role::Developer);
+    }
+
+    #[test]
+    fn a_key_ends_at_its_very_moment_and_a_revocation_counts_whenever_it_is_dated() {
+        let end = datetime!(2026-11-27 12:00 UTC);
+        let mut key = KeyRecord {
+            id: KeyId::from("k"),
+            account: AccountId::from("a"),
+            name: "n".into(),
+            environment: Environment::Test,
+            hash: KeyHash([0; 32]),
+            prefix: "svc_test_".into(),
+            last_four: "abcd".into(),
+            created_at: end - time::Duration::DAY,
+            expires_at: None,
+            revoked_at: None,
+            last_used_at: None,
+        };
+        assert_eq!(key.state(end), KeyState::Active);
+        key.expires_at = Some(end);
+        assert_eq!(
+            key.state(end - time::Duration::MICROSECOND),
+            KeyState::Ending
+        );
+        assert_eq!(key.state(end), KeyState::Expired);
+        key.revoked_at = Some(end + time::Duration::HOUR);
+        assert_eq!(key.state(end), KeyState::Revoked);
+        assert!(key.state(end).is_ended());
+    }
+
+    #[test]
+    fn overrides_out_of_range_fall_back_to_the_defaults() {
+        let limits = |per_minute, per_day| {
+            Overrides {
+                per_minute,
+                per_day,
+            }
+            .limits()
+        };
+        assert_eq!(limits(None, Some(5)).per_day(), 5);
+        assert_eq!(limits(Some(0), None).per_minute(), 0, "zero is a ceiling");
+        assert_eq!(limits(Some(u32::MAX), None), Limits::default());
+    }
+
+    #[test]
+    fn counts_stop_at_the_top() {
+        let mut counts = UsageCounts {
+            units: u64::MAX - 1,
+            ..UsageCounts::default()
+        };
+        counts += UsageCounts {
+            calls: 1,
+            units: 10,
+            ..UsageCounts::default()
+        };
+        assert_eq!((counts.calls, counts.units), (1, u64::MAX));
     }
 }

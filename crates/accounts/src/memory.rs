@@ -1,0 +1,266 @@
+//! Both storage traits in memory, for tests: nothing outlives the process.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use async_trait::async_trait;
+use time::{Date, OffsetDateTime};
+
+use crate::model::{
+    Account, AccountId, AuditEntry, KeyHash, KeyId, KeyRecord, Overrides, Suspension, UsageCounts,
+    UsageKey,
+};
+use crate::traits::{AccountStore, StoreError, UsageStore};
+
+/// Accounts, keys, audit trail and usage counters, as long as the value lives.
+#[derive(Debug, Default)]
+pub struct MemoryStore(Mutex<Tables>);
+
+#[derive(Debug, Default)]
+struct Tables {
+    silent: bool,
+    accounts: Vec<Account>,
+    keys: Vec<KeyRecord>,
+    audit: Vec<AuditEntry>,
+    usage: HashMap<UsageKey, UsageCounts>,
+}
+
+impl MemoryStore {
+    /// An empty store.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// With `true` every call fails as if the database were away, until it is called with `false`.
+    pub fn set_silent(&self, silent: bool) {
+        self.lock().silent = silent;
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Tables> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The tables, unless the store plays dead.
+    fn tables(&self) -> Result<MutexGuard<'_, Tables>, StoreError> {
+        let tables = self.lock();
+        if tables.silent {
+            return Err(StoreError::Unavailable("told to be silent".to_owned()));
+        }
+        Ok(tables)
+    }
+}
+
+impl Tables {
+    fn account_mut(&mut self, id: &AccountId) -> Result<&mut Account, StoreError> {
+        self.accounts
+            .iter_mut()
+            .find(|account| account.id == *id)
+            .ok_or(StoreError::NotFound("account"))
+    }
+
+    fn key_mut(&mut self, id: &KeyId) -> Result<&mut KeyRecord, StoreError> {
+        self.keys
+            .iter_mut()
+            .find(|key| key.id == *id)
+            .ok_or(StoreError::NotFound("key"))
+    }
+
+    fn add_key(&mut self, key: &KeyRecord) -> Result<(), StoreError> {
+        self.account_mut(&key.account)?;
+        if self
+            .keys
+            .iter()
+            .any(|old| old.id == key.id || old.hash == key.hash)
+        {
+            return Err(StoreError::Unavailable(
+                "a key with this id or hash exists".to_owned(),
+            ));
+        }
+        self.keys.push(key.clone());
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl AccountStore for MemoryStore {
+    async fn create_account(
+        &self,
+        account: &Account,
+        audit: &AuditEntry,
+    ) -> Result<(), StoreError> {
+        let mut tables = self.tables()?;
+        if tables.accounts.iter().any(|old| old.email == account.email) {
+            return Err(StoreError::EmailTaken);
+        }
+        if tables.accounts.iter().any(|old| old.id == account.id) {
+            return Err(StoreError::Unavailable(
+                "an account with this id exists".to_owned(),
+            ));
+        }
+        tables.accounts.push(account.clone());
+        tables.audit.push(audit.clone());
+        Ok(())
+    }
+
+    async fn account(&self, id: &AccountId) -> Result<Option<Account>, StoreError> {
+        let tables = self.tables()?;
+        Ok(tables.accounts.iter().find(|one| one.id == *id).cloned())
+    }
+
+    async fn account_by_email(&self, email: &str) -> Result<Option<Account>, StoreError> {
+        let tables = self.tables()?;
+        Ok(tables
+            .accounts
+            .iter()
+            .find(|one| one.email == email)
+            .cloned())
+    }
+
+    async fn set_suspension(
+        &self,
+        id: &AccountId,
+        suspension: Option<&Suspension>,
+        audit: &AuditEntry,
+    ) -> Result<(), StoreError> {
+        let mut tables = self.tables()?;
+        tables.account_mut(id)?.suspension = suspension.cloned();
+        tables.audit.push(audit.clone());
+        Ok(())
+    }
+
+    async fn set_overrides(
+        &self,
+        id: &AccountId,
+        overrides: Overrides,
+        audit: &AuditEntry,
+    ) -> Result<(), StoreError> {
+        let mut tables = self.tables()?;
+        tables.account_mut(id)?.overrides = overrides;
+        tables.audit.push(audit.clone());
+        Ok(())
+    }
+
+    async fn insert_key(&self, key: &KeyRecord, audit: &AuditEntry) -> Result<(), StoreError> {
+        let mut tables = self.tables()?;
+        tables.add_key(key)?;
+        tables.audit.push(audit.clone());
+        Ok(())
+    }
+
+    async fn rotate_key(
+        &self,
+        old: &KeyId,
+        ends_at: OffsetDateTime,
+        new: &KeyRecord,
+        audit: &AuditEntry,
+    ) -> Result<(), StoreError> {
+        let mut tables = self.tables()?;
+        tables.key_mut(old)?;
+        // The step that can fail comes before the first write.
+        tables.add_key(new)?;
+        let old = tables.key_mut(old)?;
+        old.expires_at = Some(old.expires_at.map_or(ends_at, |sooner| sooner.min(ends_at)));
+        tables.audit.push(audit.clone());
+        Ok(())
+    }
+
+    async fn revoke_key(
+        &self,
+        id: &KeyId,
+        at: OffsetDateTime,
+        audit: &AuditEntry,
+    ) -> Result<(), StoreError> {
+        let mut tables = self.tables()?;
+        let key = tables.key_mut(id)?;
+        key.revoked_at = key.revoked_at.or(Some(at));
+        tables.audit.push(audit.clone());
+        Ok(())
+    }
+
+    async fn key(&self, id: &KeyId) -> Result<Option<KeyRecord>, StoreError> {
+        let tables = self.tables()?;
+        Ok(tables.keys.iter().find(|key| key.id == *id).cloned())
+    }
+
+    async fn keys(&self, account: &AccountId) -> Result<Vec<KeyRecord>, StoreError> {
+        let tables = self.tables()?;
+        let mut keys: Vec<_> = tables
+            .keys
+            .iter()
+            .filter(|key| key.account == *account)
+            .cloned()
+            .collect();
+        keys.sort_by_key(|key| key.created_at);
+        Ok(keys)
+    }
+
+    async fn key_by_hash(
+        &self,
+        hash: &KeyHash,
+    ) -> Result<Option<(KeyRecord, Account)>, StoreError> {
+        let tables = self.tables()?;
+        let Some(key) = tables.keys.iter().find(|key| key.hash == *hash) else {
+            return Ok(None);
+        };
+        let account = tables.accounts.iter().find(|one| one.id == key.account);
+        Ok(account.map(|account| (key.clone(), account.clone())))
+    }
+
+    async fn touch_keys(&self, used: &[(KeyId, OffsetDateTime)]) -> Result<(), StoreError> {
+        let mut tables = self.tables()?;
+        for (id, at) in used {
+            // A key that is gone has no last use to note.
+            if let Ok(key) = tables.key_mut(id) {
+                key.last_used_at = key.last_used_at.max(Some(*at));
+            }
+        }
+        Ok(())
+    }
+
+    async fn audit(&self, account: &AccountId, limit: u32) -> Result<Vec<AuditEntry>, StoreError> {
+        let tables = self.tables()?;
+        let mut lines: Vec<_> = tables
+            .audit
+            .iter()
+            .rev()
+            .filter(|line| line.account == *account)
+            .cloned()
+            .collect();
+        lines.sort_by_key(|line| std::cmp::Reverse(line.at));
+        lines.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
+        Ok(lines)
+    }
+}
+
+#[async_trait]
+impl UsageStore for MemoryStore {
+    async fn add_usage(&self, counts: &[(UsageKey, UsageCounts)]) -> Result<(), StoreError> {
+        let mut tables = self.tables()?;
+        for (key, more) in counts {
+            *tables.usage.entry(key.clone()).or_default() += *more;
+        }
+        Ok(())
+    }
+
+    async fn usage_since(
+        &self,
+        account: &AccountId,
+        from: Date,
+    ) -> Result<Vec<(UsageKey, UsageCounts)>, StoreError> {
+        let tables = self.tables()?;
+        Ok(tables
+            .usage
+            .iter()
+            .filter(|(key, _)| key.account == *account && key.day >= from)
+            .map(|(key, counts)| (key.clone(), *counts))
+            .collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    crate::account_store_contract!(async { Some(Box::new(MemoryStore::new())) });
+    crate::usage_store_contract!(async { Some(Box::new(MemoryStore::new())) });
+}

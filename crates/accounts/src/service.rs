@@ -1,0 +1,542 @@
+//! What is done to accounts and keys: each change is checked here and written with its audit line.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use brownstone_domain::clock::from_micros;
+use brownstone_domain::{Clock, LimitError, Limits};
+use time::OffsetDateTime;
+use uuid::Uuid;
+
+use crate::field::{self, FieldError};
+use crate::key::{ApiKey, NoRandomness};
+use crate::model::{
+    Account, AccountId, AuditEntry, Environment, KeyId, KeyRecord, KeyState, Overrides, Role,
+    Suspension, Tier,
+};
+use crate::traits::{AccountStore, StoreError};
+
+/// Longest time that the old key of a rotation stays valid beside the new one.
+pub const MAX_OVERLAP: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+
+/// The name of a key whose owner gave none.
+pub const DEFAULT_KEY_NAME: &str = "default";
+
+/// Why a change was not made. The text is fit for whoever asked for it; storage's own words are in the source, for the log.
+#[derive(Debug, thiserror::Error)]
+pub enum AccountsError {
+    /// A value was refused; the text names its field.
+    #[error(transparent)]
+    Field(#[from] FieldError),
+    /// A ceiling is out of range.
+    #[error(transparent)]
+    Limit(#[from] LimitError),
+    /// Another account has this e-mail address.
+    #[error("an account with this e-mail address exists")]
+    EmailTaken,
+    /// No account has this id or e-mail address.
+    #[error("there is no such account")]
+    NoSuchAccount,
+    /// No key has this id.
+    #[error("there is no such key")]
+    NoSuchKey,
+    /// The key is revoked or past its end; make a new one instead.
+    #[error("this key is {0} and cannot be rotated; create a new key instead")]
+    KeyEnded(KeyState),
+    /// The key is for another deployment.
+    #[error(
+        "this key is for the {0} environment and this deployment is not; rotate it where it belongs"
+    )]
+    OtherEnvironment(Environment),
+    /// No key could be made.
+    #[error(transparent)]
+    NoRandomness(#[from] NoRandomness),
+    /// Storage did not answer; nothing is known to have changed.
+    #[error("the account store did not answer; try again")]
+    Unavailable(#[source] StoreError),
+}
+
+impl AccountsError {
+    /// A store's error where `missing` is what [`StoreError::NotFound`] would speak of.
+    fn from_store(error: StoreError, missing: Self) -> Self {
+        match error {
+            StoreError::EmailTaken => Self::EmailTaken,
+            StoreError::NotFound(_) => missing,
+            StoreError::Unavailable(_) => Self::Unavailable(error),
+        }
+    }
+}
+
+fn of_account(error: StoreError) -> AccountsError {
+    AccountsError::from_store(error, AccountsError::NoSuchAccount)
+}
+
+fn of_key(error: StoreError) -> AccountsError {
+    AccountsError::from_store(error, AccountsError::NoSuchKey)
+}
+
+/// Who makes a change, for the audit trail.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Actor<'a> {
+    /// An operator's command.
+    Command,
+    /// A signed-in person.
+    Account(&'a AccountId),
+}
+
+impl Actor<'_> {
+    /// The name in the audit trail.
+    pub fn as_str(&self) -> &str {
+        match self {
+            Self::Command => "command",
+            Self::Account(id) => id.as_str(),
+        }
+    }
+}
+
+/// What happened, as the audit trail names it.
+#[derive(Debug, Clone, Copy)]
+enum Action {
+    CreateAccount,
+    Suspend,
+    Restore,
+    SetLimits,
+    ClearLimits,
+    CreateKey,
+    RevokeKey,
+    RotateKey,
+}
+
+impl Action {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::CreateAccount => "account.create",
+            Self::Suspend => "account.suspend",
+            Self::Restore => "account.restore",
+            Self::SetLimits => "limits.set",
+            Self::ClearLimits => "limits.clear",
+            Self::CreateKey => "key.create",
+            Self::RevokeKey => "key.revoke",
+            Self::RotateKey => "key.rotate",
+        }
+    }
+}
+
+/// A key just made. `key` is shown to its owner now or never: storage has only `record`.
+#[derive(Debug)]
+pub struct NewKey {
+    /// The key itself.
+    pub key: ApiKey,
+    /// What is kept of it.
+    pub record: KeyRecord,
+}
+
+/// A rotation just made.
+#[derive(Debug)]
+pub struct Rotation {
+    /// The key that takes over.
+    pub new: NewKey,
+    /// When the old key ends.
+    pub old_ends_at: OffsetDateTime,
+}
+
+/// Accounts and keys of one deployment.
+#[derive(Clone)]
+pub struct Accounts {
+    store: Arc<dyn AccountStore>,
+    clock: Arc<dyn Clock>,
+    environment: Environment,
+}
+
+impl std::fmt::Debug for Accounts {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Accounts")
+            .field("environment", &self.environment)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Accounts {
+    /// Accounts kept in `store`, whose keys are for `environment`.
+    pub fn new(
+        store: Arc<dyn AccountStore>,
+        clock: Arc<dyn Clock>,
+        environment: Environment,
+    ) -> Self {
+        Self {
+            store,
+            clock,
+            environment,
+        }
+    }
+
+    /// The deployment's environment: that of every key made here.
+    pub fn environment(&self) -> Environment {
+        self.environment
+    }
+
+    /// Opens an account.
+    ///
+    /// # Errors
+    /// [`AccountsError::Field`] for what is no e-mail address, [`AccountsError::EmailTaken`].
+    pub async fn create(
+        &self,
+        email: &str,
+        tier: Tier,
+        role: Role,
+        actor: Actor<'_>,
+    ) -> Result<Account, AccountsError> {
+        let account = Account {
+            id: AccountId::from(new_id()),
+            email: field::normalise_email(email)?,
+            tier,
+            role,
+            suspension: None,
+            overrides: Overrides::default(),
+            created_at: self.now(),
+        };
+        let audit = self.audit_line(
+            account.created_at,
+            actor,
+            Action::CreateAccount,
+            &account.id,
+            format!("tier {tier}, role {role}"),
+        );
+        self.store
+            .create_account(&account, &audit)
+            .await
+            .map_err(of_account)?;
+        Ok(account)
+    }
+
+    /// The account that `id_or_email` names: an id, or an e-mail address in any case.
+    ///
+    /// # Errors
+    /// [`AccountsError::NoSuchAccount`], also for a text that is neither.
+    pub async fn find(&self, id_or_email: &str) -> Result<Account, AccountsError> {
+        let text = id_or_email.trim();
+        let found = if text.contains('@') {
+            let email = field::normalise_email(text).map_err(|_| AccountsError::NoSuchAccount)?;
+            self.store.account_by_email(&email).await
+        } else {
+            self.store
+                .account(&AccountId::from(canonical_id(text)))
+                .await
+        };
+        found
+            .map_err(of_account)?
+            .ok_or(AccountsError::NoSuchAccount)
+    }
+
+    /// The account with this id.
+    ///
+    /// # Errors
+    /// [`AccountsError::NoSuchAccount`].
+    pub async fn account(&self, id: &AccountId) -> Result<Account, AccountsError> {
+        self.store
+            .account(id)
+            .await
+            .map_err(of_account)?
+            .ok_or(AccountsError::NoSuchAccount)
+    }
+
+    /// Refuses every call of the account from now on (within two seconds on every instance). An account that is suspended
+    /// already stays so since its first moment, with the new reason.
+    ///
+    /// # Errors
+    /// [`AccountsError::Field`] for a bad reason, [`AccountsError::NoSuchAccount`].
+    pub async fn suspend(
+        &self,
+        id: &AccountId,
+        reason: &str,
+        actor: Actor<'_>,
+    ) -> Result<Suspension, AccountsError> {
+        let reason = field::reason(reason)?;
+        let now = self.now();
+        let suspension = Suspension {
+            at: self.account(id).await?.suspension.map_or(now, |old| old.at),
+            reason,
+        };
+        let audit = self.audit_line(now, actor, Action::Suspend, id, suspension.reason.clone());
+        self.store
+            .set_suspension(id, Some(&suspension), &audit)
+            .await
+            .map_err(of_account)?;
+        Ok(suspension)
+    }
+
+    /// Lifts a suspension. Nothing is written for an account that is not suspended.
+    ///
+    /// # Errors
+    /// [`AccountsError::Field`] for a bad reason, [`AccountsError::NoSuchAccount`].
+    pub async fn restore(
+        &self,
+        id: &AccountId,
+        reason: &str,
+        actor: Actor<'_>,
+    ) -> Result<(), AccountsError> {
+        let reason = field::reason(reason)?;
+        if self.account(id).await?.suspension.is_none() {
+            return Ok(());
+        }
+        let audit = self.audit_line(self.now(), actor, Action::Restore, id, reason);
+        self.store
+            .set_suspension(id, None, &audit)
+            .await
+            .map_err(of_account)
+    }
+
+    /// Sets the ceilings that are `Some` in `change` and leaves the others as they are. Returns all that is now set.
+    ///
+    /// # Errors
+    /// [`AccountsError::Limit`] for a value out of range, [`AccountsError::Field`] when nothing is given,
+    /// [`AccountsError::NoSuchAccount`].
+    pub async fn set_limits(
+        &self,
+        id: &AccountId,
+        change: Overrides,
+        actor: Actor<'_>,
+    ) -> Result<Overrides, AccountsError> {
+        if change == Overrides::default() {
+            return Err(FieldError {
+                field: "limits",
+                problem: "give a ceiling per minute, per day, or both",
+            }
+            .into());
+        }
+        Limits::new(
+            change.per_minute.unwrap_or_default(),
+            change.per_day.unwrap_or_default(),
+        )?;
+        let old = self.account(id).await?.overrides;
+        let overrides = Overrides {
+            per_minute: change.per_minute.or(old.per_minute),
+            per_day: change.per_day.or(old.per_day),
+        };
+        self.put_limits(id, overrides, Action::SetLimits, actor)
+            .await?;
+        Ok(overrides)
+    }
+
+    /// Puts the account back on the default ceilings.
+    ///
+    /// # Errors
+    /// [`AccountsError::NoSuchAccount`].
+    pub async fn clear_limits(
+        &self,
+        id: &AccountId,
+        actor: Actor<'_>,
+    ) -> Result<(), AccountsError> {
+        self.put_limits(id, Overrides::default(), Action::ClearLimits, actor)
+            .await
+    }
+
+    async fn put_limits(
+        &self,
+        id: &AccountId,
+        overrides: Overrides,
+        action: Action,
+        actor: Actor<'_>,
+    ) -> Result<(), AccountsError> {
+        let shown = |ceiling: Option<u32>| {
+            ceiling.map_or_else(|| "default".to_owned(), |units| units.to_string())
+        };
+        let detail = format!(
+            "per minute {}, per day {}",
+            shown(overrides.per_minute),
+            shown(overrides.per_day)
+        );
+        let audit = self.audit_line(self.now(), actor, action, id, detail);
+        self.store
+            .set_overrides(id, overrides, &audit)
+            .await
+            .map_err(of_account)
+    }
+
+    /// Makes a key for the deployment's environment; [`DEFAULT_KEY_NAME`] when it gets no name.
+    ///
+    /// # Errors
+    /// [`AccountsError::Field`] for a bad name, [`AccountsError::NoSuchAccount`], [`AccountsError::NoRandomness`].
+    pub async fn create_key(
+        &self,
+        account: &AccountId,
+        name: Option<&str>,
+        actor: Actor<'_>,
+    ) -> Result<NewKey, AccountsError> {
+        let name = field::key_name(name.unwrap_or(DEFAULT_KEY_NAME))?;
+        let new = self.make_key(account.clone(), name, self.now())?;
+        let detail = shown(&new.record);
+        let audit = self.audit_line(
+            new.record.created_at,
+            actor,
+            Action::CreateKey,
+            account,
+            detail,
+        );
+        self.store
+            .insert_key(&new.record, &audit)
+            .await
+            .map_err(of_account)?;
+        Ok(new)
+    }
+
+    /// The account's keys, oldest first, ended ones too.
+    ///
+    /// # Errors
+    /// [`AccountsError::NoSuchAccount`].
+    pub async fn keys(&self, account: &AccountId) -> Result<Vec<KeyRecord>, AccountsError> {
+        let keys = self.store.keys(account).await.map_err(of_account)?;
+        if keys.is_empty() {
+            self.account(account).await?;
+        }
+        Ok(keys)
+    }
+
+    /// What is kept of the key with this id.
+    ///
+    /// # Errors
+    /// [`AccountsError::NoSuchKey`].
+    pub async fn key(&self, id: &KeyId) -> Result<KeyRecord, AccountsError> {
+        self.store
+            .key(id)
+            .await
+            .map_err(of_key)?
+            .ok_or(AccountsError::NoSuchKey)
+    }
+
+    /// Makes a key that takes over from `id`, which stays valid for `overlap` more (at most [`MAX_OVERLAP`]), or as long as it would have anyway
+    /// where that is shorter. The new key has the old one's account and name.
+    ///
+    /// # Errors
+    /// [`AccountsError::NoSuchKey`], [`AccountsError::KeyEnded`], [`AccountsError::OtherEnvironment`], [`AccountsError::Field`] for an
+    /// overlap that is too long, [`AccountsError::NoRandomness`].
+    pub async fn rotate_key(
+        &self,
+        id: &KeyId,
+        overlap: Duration,
+        actor: Actor<'_>,
+    ) -> Result<Rotation, AccountsError> {
+        const TOO_LONG: FieldError = FieldError {
+            field: "overlap",
+            problem: "is longer than 7 days",
+        };
+        if overlap > MAX_OVERLAP {
+            return Err(TOO_LONG.into());
+        }
+        let overlap = time::Duration::try_from(overlap).map_err(|_| TOO_LONG)?;
+        let old = self.key(id).await?;
+        let now = self.now();
+        let state = old.state(now);
+        if state.is_ended() {
+            return Err(AccountsError::KeyEnded(state));
+        }
+        if old.environment != self.environment {
+            return Err(AccountsError::OtherEnvironment(old.environment));
+        }
+        let ends_at = now.checked_add(overlap).ok_or(TOO_LONG)?;
+        let new = self.make_key(old.account, old.name, now)?;
+        let old_ends_at = old.expires_at.map_or(ends_at, |sooner| sooner.min(ends_at));
+        let detail = format!(
+            "{} replaces {id}, which ends {old_ends_at}",
+            shown(&new.record)
+        );
+        let audit = self.audit_line(now, actor, Action::RotateKey, &new.record.account, detail);
+        self.store
+            .rotate_key(id, ends_at, &new.record, &audit)
+            .await
+            .map_err(of_key)?;
+        Ok(Rotation { new, old_ends_at })
+    }
+
+    /// Ends a key for good (within two seconds on every instance). Nothing is written for a key that is revoked already.
+    ///
+    /// # Errors
+    /// [`AccountsError::NoSuchKey`].
+    pub async fn revoke_key(&self, id: &KeyId, actor: Actor<'_>) -> Result<(), AccountsError> {
+        let old = self.key(id).await?;
+        if old.revoked_at.is_some() {
+            return Ok(());
+        }
+        let now = self.now();
+        let audit = self.audit_line(now, actor, Action::RevokeKey, &old.account, shown(&old));
+        self.store.revoke_key(id, now, &audit).await.map_err(of_key)
+    }
+
+    /// The account's audit trail, newest first, at most `limit` lines.
+    ///
+    /// # Errors
+    /// [`AccountsError::Unavailable`].
+    pub async fn audit(
+        &self,
+        account: &AccountId,
+        limit: u32,
+    ) -> Result<Vec<AuditEntry>, AccountsError> {
+        self.store.audit(account, limit).await.map_err(of_account)
+    }
+
+    /// Now, in whole microseconds: what storage can keep, so that what is returned here is what is read back later.
+    fn now(&self) -> OffsetDateTime {
+        from_micros(self.clock.now_us()).unwrap_or_else(|| self.clock.now())
+    }
+
+    fn make_key(
+        &self,
+        account: AccountId,
+        name: String,
+        created_at: OffsetDateTime,
+    ) -> Result<NewKey, NoRandomness> {
+        let key = ApiKey::generate(self.environment)?;
+        let record = KeyRecord {
+            id: KeyId::from(new_id()),
+            account,
+            name,
+            environment: self.environment,
+            hash: key.hash(),
+            prefix: key.prefix().to_owned(),
+            last_four: key.last_four().to_owned(),
+            created_at,
+            expires_at: None,
+            revoked_at: None,
+            last_used_at: None,
+        };
+        Ok(NewKey { key, record })
+    }
+
+    fn audit_line(
+        &self,
+        at: OffsetDateTime,
+        actor: Actor<'_>,
+        action: Action,
+        account: &AccountId,
+        detail: String,
+    ) -> AuditEntry {
+        AuditEntry {
+            at,
+            actor: actor.as_str().to_owned(),
+            action: action.as_str().to_owned(),
+            account: account.clone(),
+            detail,
+        }
+    }
+}
+
+/// A key as the audit trail tells of it: enough to recognise it.
+fn shown(key: &KeyRecord) -> String {
+    format!(
+        "key {} \"{}\" ({}...{})",
+        key.id, key.name, key.prefix, key.last_four
+    )
+}
+
+/// Version 7, so that ids sort by their time of making.
+fn new_id() -> String {
+    Uuid::now_v7().to_string()
+}
+
+/// A UUID the way ids are kept, whatever case and dashes it was typed with; other text as it is, which names nothing.
+fn canonical_id(text: &str) -> String {
+    Uuid::parse_str(text).map_or_else(|_| text.to_owned(), |id| id.to_string())
+}
+
+#[cfg(test)]
+mod tests;
