@@ -256,3 +256,5 @@ const BLANK: [char; 2] = [' ', '\t'];
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod timing_tests;

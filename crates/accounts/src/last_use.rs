@@ -62,9 +62,10 @@ impl LastUse {
     /// A task that writes once a [`PERIOD`].
     pub(crate) fn spawn(self: &Arc<Self>) -> Task {
         let notes = Arc::clone(self);
+        // The first minute begins now, not when the task is first run.
+        let mut ticks = interval_at(Instant::now() + PERIOD, PERIOD);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         Task(tokio::spawn(async move {
-            let mut ticks = interval_at(Instant::now() + PERIOD, PERIOD);
-            ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
             loop {
                 ticks.tick().await;
                 if let Err(error) = notes.flush().await {

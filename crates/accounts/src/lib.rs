@@ -3,6 +3,8 @@
 pub mod authenticator;
 #[cfg(feature = "contract")]
 pub mod contract;
+#[cfg(test)]
+mod doubles;
 pub mod field;
 pub mod key;
 mod last_use;

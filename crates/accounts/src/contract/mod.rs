@@ -17,9 +17,11 @@
 //! ```
 
 pub mod accounts;
+mod fixtures;
+pub mod keys;
 pub mod usage;
 
-/// Stamps one test for each case of [`accounts`]. Takes an expression that makes a future of
+/// Stamps one test for each case of [`accounts`] and [`keys`]. Takes an expression that makes a future of
 /// `Option<impl Deref<Target = impl AccountStore>>` (a `Box`, an `Arc`, a guard that also owns the database's folder).
 #[macro_export]
 macro_rules! account_store_contract {
@@ -30,6 +32,11 @@ macro_rules! account_store_contract {
             an_email_address_belongs_to_one_account
             a_suspension_is_set_replaced_and_lifted
             ceilings_are_replaced_both_and_hold_the_greatest_values
+            the_audit_trail_is_newest_first_and_limited
+            a_change_that_fails_leaves_no_audit_line
+        }
+        $crate::stamp_contract! {
+            key_store, keys, $store,
             keys_come_back_whole_and_by_hash_with_their_account
             a_key_needs_its_account
             keys_are_listed_oldest_first_and_ended_ones_too
@@ -37,8 +44,6 @@ macro_rules! account_store_contract {
             a_rotation_never_moves_an_end_later
             a_rotation_happens_whole_or_not_at_all
             a_revocation_keeps_its_first_moment
-            the_audit_trail_is_newest_first_and_limited
-            a_change_that_fails_leaves_no_audit_line
             last_use_never_moves_back
         }
     };

@@ -1,4 +1,4 @@
-//! Cases of [`UsageStore`](crate::traits::UsageStore). Counters stand on their own: the cases count for accounts that no table has.
+//! Cases of [`UsageStore`]. Counters stand on their own: the cases count for accounts that no table has.
 
 use brownstone_domain::{Operation, Surface};
 use time::macros::date;
