@@ -35,7 +35,7 @@ pub struct Metadata {
 }
 
 /// Why there is no answer.
-#[derive(Debug, Clone, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SodaError {
     /// 400 `query.soql.no-such-column`: the schema moved.
     #[error("the dataset has no column {column}")]

@@ -1,6 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::name::RESERVED;
 
 /// Just enough of SoQL's lexer to see how many tokens a text has and what its literals say.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -156,7 +157,7 @@ proptest! {
         match Column::new(&text) {
             Ok(column) => {
                 prop_assert!(fits, "{text:?} was taken for a column");
-                prop_assert_eq!(tokens(&column.to_string()), Some(vec![Token::Word(text)]));
+                prop_assert_eq!(tokens(&format!("{column}")), Some(vec![Token::Word(text)]));
             }
             Err(_) => prop_assert!(!fits, "{text:?} was refused"),
         }
