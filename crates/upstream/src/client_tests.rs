@@ -478,3 +478,29 @@ async fn a_request_that_would_wander_is_not_sent() {
     }
     assert_eq!(server.hits(), 0);
 }
+
+#[tokio::test]
+async fn a_host_that_speaks_no_tls_hears_nothing_in_the_clear() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let heard = tokio::spawn(async move {
+        let (mut socket, _) = listener.accept().await.unwrap();
+        let mut heard = vec![0; 4096];
+        let length = socket.read(&mut heard).await.unwrap();
+        heard.truncate(length);
+        socket.write_all(OK).await.unwrap();
+        heard
+    });
+    let mut config = UpstreamConfig::new("city", format!("https://{address}"));
+    config.retry.retries = 0;
+    config.secret_header = Some(("X-App-Token".into(), SecretString::from("hunter2")));
+    let fault = Upstream::new(config)
+        .unwrap()
+        .get(rows(), soon())
+        .await
+        .unwrap_err();
+    assert!(matches!(fault, UpstreamError::Connect { .. }), "{fault:?}");
+    let heard = heard.await.unwrap();
+    assert_eq!(heard[0], 22, "a TLS handshake and nothing else");
+    assert!(!String::from_utf8_lossy(&heard).contains("hunter2"));
+}
