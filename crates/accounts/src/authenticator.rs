@@ -244,11 +244,12 @@ impl Authenticator {
     }
 }
 
-/// The one token after `Bearer`.
+/// What stands after `Bearer`. That it is one token and no more is for the key's own form to say: no key has a blank.
 fn bearer_token(header: &str) -> Option<&str> {
     let (scheme, rest) = header.trim_matches(BLANK).split_once(BLANK)?;
-    let token = rest.trim_start_matches(BLANK);
-    (scheme.eq_ignore_ascii_case("bearer") && !token.contains(BLANK)).then_some(token)
+    scheme
+        .eq_ignore_ascii_case("bearer")
+        .then(|| rest.trim_start_matches(BLANK))
 }
 
 /// The blanks of an HTTP header.

@@ -3,7 +3,7 @@ use std::time::Duration;
 use tokio::time::advance;
 
 use super::*;
-use crate::doubles::{NOON, World, unauthorized};
+use crate::doubles::{NOON, Probe, World, unauthorized};
 use crate::key::ApiKey;
 use crate::model::Role;
 use crate::service::{Accounts, Actor};
@@ -216,6 +216,40 @@ async fn last_use_that_could_not_be_written_is_written_later() {
     world.authenticator.flush().await.unwrap();
     let kept = world.accounts.key(&world.key.record.id).await.unwrap();
     assert_eq!(kept.last_used_at, Some(NOON));
+}
+
+#[tokio::test(start_paused = true)]
+async fn last_use_keeps_the_latest_moment_when_the_clock_steps_back() {
+    let world = World::new().await;
+    world.call().await.unwrap();
+    world.clock.advance(-time::Duration::MINUTE);
+    world.call().await.unwrap();
+    world.authenticator.flush().await.unwrap();
+    let kept = world.accounts.key(&world.key.record.id).await.unwrap();
+    assert_eq!(kept.last_used_at, Some(NOON));
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_note_is_lost_where_many_wait_and_a_write_fails() {
+    const KEYS: usize = 1_201;
+    let store = Arc::new(Probe::default());
+    let notes = LastUse::new(store.clone());
+    for n in 0..KEYS {
+        notes.note(&KeyId::from(n.to_string()), NOON);
+    }
+    store.inner.set_silent(true);
+    notes.flush().await.unwrap_err();
+    store.inner.set_silent(false);
+    let tried = store.touches().len();
+    notes.flush().await.unwrap();
+    let written: std::collections::HashSet<_> = store
+        .touches()
+        .into_iter()
+        .skip(tried)
+        .flatten()
+        .map(|(key, _)| key)
+        .collect();
+    assert_eq!(written.len(), KEYS);
 }
 
 #[tokio::test(start_paused = true)]

@@ -188,8 +188,9 @@ async fn limits_given_are_set_and_the_others_left() {
         };
         world.accounts.set_limits(&id, change, COMMAND)
     };
-    set(Some(500), None).await.unwrap();
-    let both = set(None, Some(0)).await.unwrap();
+    set(Some(7), None).await.unwrap();
+    set(None, Some(0)).await.unwrap();
+    let both = set(Some(500), None).await.unwrap();
     let expected = Overrides {
         per_minute: Some(500),
         per_day: Some(0),

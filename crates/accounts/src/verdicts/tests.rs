@@ -96,6 +96,42 @@ async fn a_key_that_appears_or_goes_changes_its_place() {
     assert_eq!(verdicts.entries(), (1, 0));
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_caller_who_comes_just_as_a_read_ends_reads_no_more() {
+    let world = World::new().await;
+    let verdicts = Verdicts::new(world.store.clone());
+    let hash = world.key.record.hash;
+    verdicts.get(&hash).await.unwrap();
+    // As after a look into the cache that was made before that read ended.
+    assert!(matches!(
+        verdicts.read(&hash).await,
+        Some(Verdict::Known(_))
+    ));
+    assert_eq!(world.store.reads(), 1);
+}
+
+#[test]
+fn a_read_that_is_done_takes_no_more_callers() {
+    let flights = Flights::default();
+    let first = flights.join(a_hash(1));
+    let second = flights.join(a_hash(1));
+    assert!(Arc::ptr_eq(&first.flight, &second.flight));
+    assert!(first.flight.set(Some(Verdict::Unknown)).is_ok());
+    drop(first);
+    // The second has not looked at the outcome yet; its seat keeps it.
+    let third = flights.join(a_hash(1));
+    assert!(!Arc::ptr_eq(&second.flight, &third.flight));
+    assert!(third.flight.get().is_none());
+    drop(second);
+    let fourth = flights.join(a_hash(1));
+    assert!(
+        Arc::ptr_eq(&third.flight, &fourth.flight),
+        "a late seat of the first read ends no other"
+    );
+    drop((third, fourth));
+    assert!(flights.lock().is_empty());
+}
+
 /// Calls, changes and outages in any order: a verdict is never older than promised.
 mod in_any_order {
     use proptest::prelude::*;
