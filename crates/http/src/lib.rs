@@ -1,1 +1,8 @@
 #![doc = include_str!("../README.md")]
+
+pub mod app;
+pub mod edge;
+pub mod request;
+pub mod respond;
+
+pub use app::{Api, Readiness, serve};

@@ -1,10 +1,12 @@
 //! A report as it is served: everything but `property` serialised once.
 
-use std::sync::Arc;
+use std::{collections::HashSet, sync::Arc};
 
 use brownstone_domain::{Bbl, Bin, Building, CacheInfo, ReportKey, SourceEntry};
 use bytes::Bytes;
-use serde::{Serialize, Serializer, ser::SerializeMap};
+use indexmap::IndexMap;
+use serde::{Deserialize, Serialize, Serializer, ser::SerializeMap};
+use serde_json::value::RawValue;
 
 use crate::{
     lifecycle::{Life, RegistryView},
@@ -47,7 +49,39 @@ impl Serialize for Sources<'_> {
     }
 }
 
+/// The members again, each as it was written.
+#[derive(Serialize, Deserialize)]
+struct Members {
+    bbl: Box<RawValue>,
+    bin: Box<RawValue>,
+    canonical_path: Box<RawValue>,
+    sources: IndexMap<String, Box<RawValue>>,
+    cache: Box<RawValue>,
+}
+
+/// The members of an object, without its braces: they stand inside another.
+fn members(object: Vec<u8>) -> Bytes {
+    let object = Bytes::from(object);
+    object.slice(1..object.len() - 1)
+}
+
 impl ReadyReport {
+    /// The members with `keys` shown as `error`: for one answer that cannot have those sources. The report itself stays.
+    ///
+    /// # Errors
+    /// When the members cannot be read or written.
+    pub fn with_errors(&self, keys: &HashSet<&str>) -> Result<Bytes, serde_json::Error> {
+        let object = [b"{", &*self.tail, b"}"].concat();
+        let mut all: Members = serde_json::from_slice(&object)?;
+        let error = SourceEntry::without_data(brownstone_domain::SourceStatus::Error);
+        for (key, entry) in &mut all.sources {
+            if keys.contains(key.as_str()) {
+                *entry = serde_json::value::to_raw_value(&error)?;
+            }
+        }
+        serde_json::to_vec(&all).map(members)
+    }
+
     /// Lays a report out for `registry`.
     ///
     /// # Errors
@@ -73,15 +107,12 @@ impl ReadyReport {
             sources: Sources(&entries),
             cache: life.cache_info(),
         })?;
-        // The braces go: the members stand inside `data`, behind `property`.
-        let members = Bytes::from(tail);
-        let members = members.slice(1..members.len() - 1);
         Ok(Self {
             building: report.building.clone(),
             unit_bbl: key.unit_bbl,
             life,
             fingerprint: registry.fingerprint().into(),
-            tail: members,
+            tail: members(tail),
         })
     }
 }

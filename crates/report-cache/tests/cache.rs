@@ -503,3 +503,20 @@ async fn expired_reports_are_dropped() {
     assert_eq!(cache.purge().await.unwrap(), 1);
     assert_eq!(lost(&shelf), None);
 }
+
+#[tokio::test]
+async fn an_answer_that_cannot_have_a_source_shows_it_as_error_and_leaves_the_rest_to_the_letter() {
+    let (_, _, cache) = setup();
+    let report = cache.get_or_assemble(key(), City::open()).await.unwrap();
+    let changed = report.with_errors(&HashSet::from(["nyc_dob"])).unwrap();
+    let changed = String::from_utf8(changed.to_vec()).unwrap();
+    let whole = String::from_utf8(report.tail.to_vec()).unwrap();
+    assert!(
+        changed.contains(r#""nyc_dob":{"status":"error","data":null}"#),
+        "{changed}"
+    );
+    let (before, _) = whole.split_once("\"nyc_dob\"").unwrap();
+    assert!(changed.starts_with(before), "{changed}");
+    let (_, after) = whole.split_once("\"nyc_pluto\"").unwrap();
+    assert!(changed.ends_with(after), "{changed}");
+}

@@ -1,0 +1,155 @@
+//! The API host: its routes and its listener.
+
+use std::{net::TcpListener, sync::Arc, time::Duration};
+
+use actix_web::{
+    App, HttpRequest, HttpResponse, HttpServer,
+    dev::ServerHandle,
+    middleware::{Compress, from_fn},
+    web,
+};
+use brownstone_domain::{Operation, OperationSpec, Surface};
+use brownstone_service::{Call, Failure, Service, service::BUILT};
+use futures::future::{BoxFuture, LocalBoxFuture};
+use serde_json::{Value, json};
+
+use crate::{edge, request, respond};
+
+/// Says whether this instance can serve, and what it serves from. `Err` is not ready.
+pub type Readiness = Arc<dyn Fn() -> BoxFuture<'static, Result<Value, Value>> + Send + Sync>;
+
+/// What the API host is made of.
+#[derive(Clone)]
+pub struct Api {
+    /// The pipeline and its operations.
+    pub service: Service,
+    /// For `/readyz`.
+    pub readiness: Readiness,
+    /// For `/version`.
+    pub version: Value,
+}
+
+/// Serves the API on `listener` until the handle stops it. Running calls finish first.
+///
+/// # Errors
+/// When the listener cannot be used.
+pub fn serve(
+    listener: TcpListener,
+    api: Api,
+    workers: usize,
+) -> std::io::Result<(
+    ServerHandle,
+    impl Future<Output = std::io::Result<()>> + use<>,
+)> {
+    let server = HttpServer::new(move || {
+        App::new()
+            .wrap(Compress::default())
+            .wrap(from_fn(edge::edge))
+            .configure(|config| routes(config, &api))
+    })
+    .workers(workers)
+    .disable_signals()
+    .client_request_timeout(Duration::from_secs(5))
+    .keep_alive(Duration::from_secs(75))
+    .shutdown_timeout(25)
+    .listen(listener)?
+    .run();
+    Ok((server.handle(), server))
+}
+
+/// Registers every route; one setup for the server and for tests.
+pub fn routes(config: &mut web::ServiceConfig, api: &Api) {
+    config.app_data(web::Data::new(api.clone()));
+    for operation in BUILT {
+        let spec = operation.spec();
+        let allowed = spec.method.as_str();
+        let route = match spec.method {
+            brownstone_domain::Method::Get => web::get(),
+            brownstone_domain::Method::Post => web::post(),
+        };
+        config.service(
+            web::resource(spec.path)
+                .route(route.to(move |req, payload, api| call(operation, req, payload, api)))
+                .default_service(web::to(move |req: HttpRequest| async move {
+                    respond::method_not_allowed(&req, allowed)
+                })),
+        );
+    }
+    plain(config, "/healthz", |_, _| {
+        Box::pin(async { HttpResponse::Ok().json(json!({"status": "ok"})) })
+    });
+    plain(config, "/readyz", |_, api| {
+        let readiness = Arc::clone(&api.readiness);
+        Box::pin(async move {
+            match readiness().await {
+                Ok(body) => HttpResponse::Ok().json(body),
+                Err(body) => HttpResponse::ServiceUnavailable().json(body),
+            }
+        })
+    });
+    plain(config, "/version", |_, api| {
+        let version = api.version.clone();
+        Box::pin(async move { HttpResponse::Ok().json(version) })
+    });
+    config.default_service(web::to(|req: HttpRequest| async move {
+        respond::failure(&req, &Failure::no_such_path())
+    }));
+}
+
+type Plain = fn(HttpRequest, &Api) -> LocalBoxFuture<'static, HttpResponse>;
+
+/// A path for machines that look after the process: `GET` and `HEAD`, no key, JSON.
+fn plain(config: &mut web::ServiceConfig, path: &str, answer: Plain) {
+    let handler = move |req: HttpRequest, api: web::Data<Api>| answer(req, &api);
+    config.service(
+        web::resource(path)
+            .route(web::get().to(handler))
+            .route(web::head().to(handler))
+            .default_service(web::to(|req: HttpRequest| async move {
+                respond::method_not_allowed(&req, "GET, HEAD")
+            })),
+    );
+}
+
+async fn call(
+    operation: Operation,
+    req: HttpRequest,
+    payload: web::Payload,
+    api: web::Data<Api>,
+) -> HttpResponse {
+    respond::note(&req, |facts| facts.operation = Some(operation.name()));
+    match run(operation.spec(), &req, payload, &api).await {
+        Ok(answer) => respond::success(&req, &answer),
+        Err(failure) => respond::failure(&req, &failure),
+    }
+}
+
+async fn run(
+    spec: &'static OperationSpec,
+    req: &HttpRequest,
+    payload: web::Payload,
+    api: &Api,
+) -> Result<brownstone_service::Answer, Failure> {
+    let authorization = request::authorization(req.headers());
+    let caller = api.service.authenticate(authorization).await?;
+    respond::note(req, |facts| {
+        facts.account = Some(caller.account.as_str().to_owned());
+    });
+    let body = match request::body(req, payload, spec).await {
+        Ok(body) => body,
+        Err(failure) => {
+            api.service
+                .count_failure(&caller, Surface::Rest, spec.operation);
+            return Err(failure);
+        }
+    };
+    api.service
+        .call(Call {
+            surface: Surface::Rest,
+            operation: spec.operation,
+            caller,
+            request_id: edge::request_id(req),
+            body,
+        })
+        .await
+}

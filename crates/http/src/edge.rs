@@ -1,0 +1,155 @@
+//! Around every request: its identity, CORS, the log line.
+
+use std::time::Instant;
+
+use actix_web::{
+    HttpMessage, HttpRequest, HttpResponse,
+    body::{BoxBody, MessageBody},
+    dev::{ServiceRequest, ServiceResponse},
+    http::{
+        Method, StatusCode,
+        header::{self, HeaderMap, HeaderName, HeaderValue},
+    },
+    middleware::Next,
+};
+use brownstone_domain::RequestId;
+use tracing::Instrument as _;
+
+/// The header that carries the request's identity.
+pub const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+const ALLOWED_METHODS: HeaderValue = HeaderValue::from_static("GET, POST");
+const ALLOWED_HEADERS: HeaderValue = HeaderValue::from_static(
+    "authorization, content-type, mcp-protocol-version, mcp-method, mcp-name",
+);
+const EXPOSED_HEADERS: HeaderValue =
+    HeaderValue::from_static("x-request-id, ratelimit, ratelimit-policy, retry-after");
+const ANY: HeaderValue = HeaderValue::from_static("*");
+const PREFLIGHT_SECONDS: HeaderValue = HeaderValue::from_static("3600");
+
+/// Facts about the call for the log line, added by whoever learns them.
+#[derive(Debug, Clone, Default)]
+pub struct CallFacts {
+    /// Whose call.
+    pub account: Option<String>,
+    /// Which operation.
+    pub operation: Option<&'static str>,
+    /// Units charged and kept.
+    pub units: u64,
+    /// Error code.
+    pub code: Option<&'static str>,
+    /// What only the log may know of a failure.
+    pub internal: Option<String>,
+}
+
+/// The identity of this request; the edge made it.
+pub fn request_id(request: &HttpRequest) -> RequestId {
+    match request.extensions().get::<RequestId>() {
+        Some(id) => id.clone(),
+        None => RequestId::from("unknown"),
+    }
+}
+
+/// The middleware.
+///
+/// # Errors
+/// Those of the service it wraps.
+pub async fn edge(
+    request: ServiceRequest,
+    next: Next<impl MessageBody + 'static>,
+) -> Result<ServiceResponse<BoxBody>, actix_web::Error> {
+    if is_preflight(&request) {
+        return Ok(request.into_response(preflight()));
+    }
+    let id = RequestId::from(uuid::Uuid::now_v7().to_string());
+    let header = HeaderValue::from_str(id.as_str()).ok();
+    let client_request_id = client_request_id(request.headers());
+    let origin = request.headers().contains_key(header::ORIGIN);
+    let span = tracing::info_span!("request", request_id = %id);
+    request.extensions_mut().insert(id);
+    request.extensions_mut().insert(CallFacts::default());
+    let method = request.method().clone();
+    let begun = Instant::now();
+    let mut response = next.call(request).instrument(span.clone()).await?;
+    if let Some(header) = header {
+        response.headers_mut().insert(REQUEST_ID, header);
+    }
+    if origin {
+        let headers = response.headers_mut();
+        headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, ANY);
+        headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, EXPOSED_HEADERS);
+    }
+    span.in_scope(|| log(&response, &method, client_request_id.as_deref(), begun));
+    Ok(response.map_into_boxed_body())
+}
+
+fn log(
+    response: &ServiceResponse<impl MessageBody>,
+    method: &Method,
+    client_request_id: Option<&str>,
+    begun: Instant,
+) {
+    let facts = response
+        .request()
+        .extensions()
+        .get::<CallFacts>()
+        .cloned()
+        .unwrap_or_default();
+    let millis = begun.elapsed().as_secs_f64() * 1_000.0;
+    let status = response.status().as_u16();
+    // The matched route, never the path as sent: a path may hold anything.
+    let route = response.request().match_pattern();
+    if status >= 500 {
+        tracing::error!(
+            status, %method, route, millis, client_request_id, account = facts.account, operation = facts.operation,
+            code = facts.code, reason = facts.internal, "call failed"
+        );
+    } else {
+        tracing::info!(
+            status, %method, route, millis, client_request_id, account = facts.account, operation = facts.operation,
+            units = facts.units, code = facts.code, reason = facts.internal, "call"
+        );
+    }
+}
+
+fn is_preflight(request: &ServiceRequest) -> bool {
+    request.method() == Method::OPTIONS && request.headers().contains_key(header::ORIGIN)
+}
+
+fn preflight() -> HttpResponse<BoxBody> {
+    let mut response = HttpResponse::new(StatusCode::NO_CONTENT);
+    let headers = response.headers_mut();
+    headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, ANY);
+    headers.insert(header::ACCESS_CONTROL_ALLOW_METHODS, ALLOWED_METHODS);
+    headers.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, ALLOWED_HEADERS);
+    headers.insert(header::ACCESS_CONTROL_MAX_AGE, PREFLIGHT_SECONDS);
+    response
+}
+
+/// A client's own identifier: never taken for ours, noted when it is 1 to 128 visible ASCII characters.
+fn client_request_id(headers: &HeaderMap) -> Option<String> {
+    let text = headers.get(REQUEST_ID)?.to_str().ok()?;
+    let fits = (1..=128).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_graphic());
+    fits.then(|| text.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_visible_and_short_client_id_is_noted() {
+        let mut headers = HeaderMap::new();
+        assert_eq!(client_request_id(&headers), None);
+        for (sent, noted) in [
+            ("order-17", true),
+            ("has blank", false),
+            ("", false),
+            (&*"x".repeat(128), true),
+            (&*"x".repeat(129), false),
+        ] {
+            headers.insert(REQUEST_ID, HeaderValue::from_str(sent).unwrap());
+            assert_eq!(client_request_id(&headers).is_some(), noted, "{sent}");
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! Successes and failures as HTTP. The one place where an error code becomes a status line.
+
+use actix_web::{
+    HttpMessage, HttpRequest, HttpResponse,
+    http::{
+        StatusCode,
+        header::{self, HeaderName, HeaderValue},
+    },
+};
+use brownstone_domain::{ErrorBody, ErrorCode};
+use brownstone_quota::RateLimitFields;
+use brownstone_service::{Answer, Failure};
+use bytes::{BufMut as _, BytesMut};
+
+use crate::edge::{CallFacts, request_id};
+
+const RATELIMIT: HeaderName = HeaderName::from_static("ratelimit");
+const RATELIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
+const CHALLENGE: HeaderValue = HeaderValue::from_static("Bearer realm=\"brownstone\"");
+
+/// The envelope around a success: the ready pieces, and `meta` behind them.
+pub fn success(request: &HttpRequest, answer: &Answer) -> HttpResponse {
+    note(request, |facts| facts.units = answer.meta.units_charged);
+    let meta = match serde_json::to_vec(&answer.meta) {
+        Ok(meta) => meta,
+        Err(error) => return failure(request, &Failure::internal(error)),
+    };
+    let data: usize = answer.data.iter().map(bytes::Bytes::len).sum();
+    let mut body = BytesMut::with_capacity(data + meta.len() + 20);
+    body.put_slice(b"{\"data\":");
+    for piece in &answer.data {
+        body.put_slice(piece);
+    }
+    body.put_slice(b",\"meta\":");
+    body.put_slice(&meta);
+    body.put_u8(b'}');
+    let mut response = HttpResponse::Ok();
+    response.content_type("application/json");
+    response.insert_header((header::CACHE_CONTROL, "no-store"));
+    for (name, value) in ratelimit(&RateLimitFields::from(&answer.view)) {
+        response.insert_header((name, value));
+    }
+    response.body(body.freeze())
+}
+
+/// The error envelope.
+pub fn failure(request: &HttpRequest, failure: &Failure) -> HttpResponse {
+    note(request, |facts| {
+        facts.code = Some(failure.code.as_str());
+        facts.internal.clone_from(&failure.internal);
+    });
+    let status =
+        StatusCode::from_u16(failure.code.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let mut response = HttpResponse::build(status);
+    response.insert_header((header::CACHE_CONTROL, "no-store"));
+    if failure.code == ErrorCode::Unauthorized {
+        response.insert_header((header::WWW_AUTHENTICATE, CHALLENGE));
+    }
+    if let Some(seconds) = failure.retry_after {
+        response.insert_header((header::RETRY_AFTER, seconds));
+    }
+    if let Some(fields) = &failure.fields {
+        for (name, value) in ratelimit(fields) {
+            response.insert_header((name, value));
+        }
+    }
+    response.json(ErrorBody {
+        code: failure.code,
+        message: failure.message.clone(),
+        request_id: request_id(request),
+    })
+}
+
+/// A 405 with the methods that the path takes.
+pub fn method_not_allowed(request: &HttpRequest, allowed: &'static str) -> HttpResponse {
+    let path = request
+        .match_pattern()
+        .unwrap_or_else(|| "this path".to_owned());
+    let fault = Failure::method_not_allowed(request.method().as_str(), &path, allowed);
+    let mut response = failure(request, &fault);
+    response
+        .headers_mut()
+        .insert(header::ALLOW, HeaderValue::from_static(allowed));
+    response
+}
+
+/// Adds what was learnt to the log line of this request.
+pub fn note(request: &HttpRequest, add: impl FnOnce(&mut CallFacts)) {
+    if let Some(facts) = request.extensions_mut().get_mut::<CallFacts>() {
+        add(facts);
+    }
+}
+
+fn ratelimit(fields: &RateLimitFields) -> impl Iterator<Item = (HeaderName, HeaderValue)> {
+    [
+        (RATELIMIT_POLICY, &fields.policy),
+        (RATELIMIT, &fields.rate_limit),
+    ]
+    .into_iter()
+    .filter_map(|(name, value)| Some((name, HeaderValue::from_str(value).ok()?)))
+}

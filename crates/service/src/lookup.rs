@@ -1,0 +1,305 @@
+//! The lookup: an address in, the building's report out.
+
+use std::{collections::HashSet, sync::Arc};
+
+use async_trait::async_trait;
+use brownstone_accounts::Caller;
+use brownstone_address::geocoder::Resolved;
+use brownstone_domain::{
+    Building, Clock, Limits, LookupRequest, Property, ReportKey, SourceEntry, Units,
+};
+use brownstone_quota::{MemoryQuota, QuotaStore, View};
+use brownstone_report_cache::{Assembler, Assembly, ReportCache, Wanted};
+use brownstone_sources::{Deadlines, Directory, Registry, Subject};
+use bytes::Bytes;
+use serde::Deserialize;
+use tokio::time::Instant;
+
+use crate::{
+    Failure,
+    directory::standing,
+    resolutions::Resolutions,
+    units::{UnitLot, UnitLots},
+};
+
+/// Live geocoder calls that one account may cause in a minute.
+const LIVE_PER_MINUTE: u32 = 60;
+
+/// Live geocoder calls that one account may cause in a day.
+const LIVE_PER_DAY: u32 = 10_000;
+
+/// What a sample deployment says in every `property.warnings`.
+pub const SAMPLE_WARNING: &str = "Sample data: the records are invented.";
+
+/// The source whose row carries a lot's coordinates.
+const LOT_SOURCE: &str = "nyc_pluto";
+
+/// The lookup and what it needs.
+#[derive(Clone)]
+pub struct Lookups {
+    resolutions: Resolutions,
+    reports: ReportCache,
+    registry: Registry,
+    directory: Arc<Directory>,
+    live_calls: Arc<MemoryQuota>,
+    units: UnitLots,
+    sample: bool,
+}
+
+impl Lookups {
+    /// Puts the parts together; `sample` when the records behind the sources are invented.
+    pub fn new(
+        resolutions: Resolutions,
+        reports: ReportCache,
+        registry: Registry,
+        directory: Arc<Directory>,
+        clock: Arc<dyn Clock>,
+        sample: bool,
+    ) -> Self {
+        Self {
+            resolutions,
+            reports,
+            registry,
+            units: UnitLots::new(Arc::clone(&directory)),
+            directory,
+            live_calls: Arc::new(MemoryQuota::new(clock)),
+            sample,
+        }
+    }
+
+    /// The pieces of `data`.
+    pub(crate) async fn lookup(
+        &self,
+        request: &LookupRequest,
+        caller: &Caller,
+        view: &View,
+    ) -> Result<Vec<Bytes>, Failure> {
+        let resolved = self.resolve(&request.address, caller, view).await?;
+        self.report(request, &resolved).await
+    }
+
+    /// The pieces of `data` for an operator at the terminal, who has no budget.
+    ///
+    /// # Errors
+    /// The same as of a call.
+    pub async fn lookup_unmetered(&self, request: &LookupRequest) -> Result<Vec<Bytes>, Failure> {
+        let resolved = self.resolutions.resolve(&request.address).await?;
+        self.report(request, &resolved).await
+    }
+
+    /// Drops reports that expired; returns how many.
+    ///
+    /// # Errors
+    /// When storage does not answer.
+    pub async fn purge(&self) -> Result<u64, brownstone_report_cache::StorageError> {
+        self.reports.purge().await
+    }
+
+    async fn report(
+        &self,
+        request: &LookupRequest,
+        resolved: &Arc<Resolved>,
+    ) -> Result<Vec<Bytes>, Failure> {
+        let building = &resolved.building;
+        let Some(bbl) = building.bbl else {
+            return Err(Failure::new(
+                brownstone_domain::ErrorCode::NotFound,
+                "The address is in New York City but has no tax lot on record.",
+            ));
+        };
+        let unit = match (resolved.unit_bbl, &resolved.unit) {
+            (Some(unit_bbl), _) => UnitLot::Known(unit_bbl),
+            (None, Some(unit)) if bbl.is_billing_lot() => self.units.find(bbl, unit).await,
+            (None, _) => UnitLot::None,
+        };
+        let unit_bbl = match unit {
+            UnitLot::Known(unit_bbl) => Some(unit_bbl),
+            UnitLot::None | UnitLot::NotOnRecord | UnitLot::Unanswered => None,
+        };
+        let key = ReportKey {
+            bbl: Some(bbl),
+            bin: building.bin,
+            unit_bbl,
+        };
+        let assembler = Arc::new(BuildingAssembler {
+            registry: self.registry.clone(),
+            directory: Arc::clone(&self.directory),
+            building: building.clone(),
+            unit_bbl,
+        });
+        let report = self.reports.get_or_assemble(key, assembler).await?;
+        let mut warnings = resolved.warnings.clone();
+        let mut tail = report.tail.clone();
+        match unit {
+            UnitLot::None | UnitLot::Known(_) => {}
+            UnitLot::NotOnRecord => warnings.push(
+                "No tax lot of its own is on record for this unit; this is the building's report."
+                    .into(),
+            ),
+            UnitLot::Unanswered => {
+                warnings.push(
+                    "The unit's own tax lot could not be looked up; what belongs to the unit alone is missing here."
+                        .into(),
+                );
+                let keys: HashSet<&str> = self.registry.unit_lot_keys().collect();
+                tail = report.with_errors(&keys).map_err(Failure::internal)?;
+            }
+        }
+        if report.building.latitude.is_none() || report.building.longitude.is_none() {
+            warnings.push("No coordinates are known for this building.".into());
+        }
+        if request.include_comps {
+            warnings.push("Comparable sales are not offered by this deployment.".into());
+        }
+        if request.include_rentals {
+            warnings.push("Comparable rentals are not offered by this deployment.".into());
+        }
+        if self.sample {
+            warnings.push(SAMPLE_WARNING.into());
+        }
+        let property = Property::of(
+            &report.building,
+            resolved.unit.clone(),
+            report.unit_bbl,
+            resolved.matched,
+            warnings,
+        );
+        let mut head = b"{\"property\":".to_vec();
+        serde_json::to_writer(&mut head, &property).map_err(Failure::internal)?;
+        head.push(b',');
+        let mut foot = String::new();
+        for (asked, name) in [
+            (request.include_comps, "comps"),
+            (request.include_rentals, "rentals"),
+        ] {
+            if asked {
+                foot.push_str(",\"");
+                foot.push_str(name);
+                foot.push_str("\":null");
+            }
+        }
+        foot.push('}');
+        Ok(vec![head.into(), tail, foot.into()])
+    }
+
+    async fn resolve(
+        &self,
+        text: &str,
+        caller: &Caller,
+        view: &View,
+    ) -> Result<Arc<Resolved>, Failure> {
+        if let Some(known) = self.resolutions.remembered(text) {
+            return known.map_err(Failure::from);
+        }
+        if self.resolutions.is_live() {
+            self.bound_live_calls(caller, view).await?;
+        }
+        self.resolutions.resolve(text).await.map_err(Failure::from)
+    }
+
+    /// The city's geocoder serves everybody: one account may not work it without end, refunds or not.
+    async fn bound_live_calls(&self, caller: &Caller, view: &View) -> Result<(), Failure> {
+        let limits = Limits::new(LIVE_PER_MINUTE, LIVE_PER_DAY).unwrap_or_default();
+        let decision = self
+            .live_calls
+            .charge(caller.account.as_str(), Units::new(1), limits)
+            .await
+            .map_err(|error| Failure::quota_unavailable(&error))?;
+        match decision.retry_after_seconds() {
+            None => Ok(()),
+            Some(wait) => Err(Failure::too_many_new_addresses(wait, view)),
+        }
+    }
+}
+
+/// Asks the registered sources about one building.
+struct BuildingAssembler {
+    registry: Registry,
+    directory: Arc<Directory>,
+    building: Building,
+    unit_bbl: Option<brownstone_domain::Bbl>,
+}
+
+#[async_trait]
+impl Assembler for BuildingAssembler {
+    async fn assemble(&self, wanted: Wanted, kept: Option<&Building>) -> Assembly {
+        let mut building = self.building.clone();
+        if let Some(kept) = kept {
+            building.latitude = building.latitude.or(kept.latitude);
+            building.longitude = building.longitude.or(kept.longitude);
+            building.buildings_on_lot = building.buildings_on_lot.or(kept.buildings_on_lot);
+        }
+        let lot_bins = self.lot_bins(&mut building).await;
+        let subject = Arc::new(Subject {
+            bbl: building.bbl,
+            bin: building.bin,
+            unit_bbl: self.unit_bbl,
+            lot_bins,
+            house_number: building.house_number.clone(),
+            street: building.street.clone(),
+            borough: building.borough,
+            zip: building.zip,
+            latitude: building.latitude,
+            longitude: building.longitude,
+        });
+        let only: Option<HashSet<String>> = match wanted {
+            Wanted::All => None,
+            Wanted::Only(some) => Some(some.into_iter().collect()),
+        };
+        let entries = self
+            .registry
+            .assemble(subject, only.as_ref(), Deadlines::default())
+            .await;
+        if (building.latitude.is_none() || building.longitude.is_none())
+            && let Some((latitude, longitude)) = coordinates(&entries)
+        {
+            building.latitude = Some(latitude);
+            building.longitude = Some(longitude);
+        }
+        Assembly { building, entries }
+    }
+}
+
+impl BuildingAssembler {
+    /// The buildings of the lot, asked only where something depends on it: how many there are is not known, or the
+    /// report is of a lot and sources that know only buildings must be asked for each.
+    async fn lot_bins(&self, building: &mut Building) -> Vec<brownstone_domain::Bin> {
+        let Some(bbl) = building.bbl else {
+            return vec![];
+        };
+        if building.bin.is_some() && building.buildings_on_lot.is_some() {
+            return vec![];
+        }
+        let deadline = Instant::now() + Deadlines::default().source;
+        match self.directory.buildings_on(bbl, deadline).await {
+            Ok(footprints) => {
+                let bins = standing(&footprints, building.bin);
+                if building.buildings_on_lot.is_none() {
+                    building.buildings_on_lot = u32::try_from(bins.len()).ok();
+                }
+                bins
+            }
+            Err(error) => {
+                tracing::warn!(%error, "the buildings of a lot are not known");
+                vec![]
+            }
+        }
+    }
+}
+
+/// The lot's coordinates out of the entries, where the lot source answered with them.
+fn coordinates(entries: &[(String, SourceEntry)]) -> Option<(f64, f64)> {
+    #[derive(Deserialize)]
+    struct Data {
+        records: Vec<Row>,
+    }
+    #[derive(Deserialize)]
+    struct Row {
+        latitude: Option<f64>,
+        longitude: Option<f64>,
+    }
+    let (_, entry) = entries.iter().find(|(key, _)| key == LOT_SOURCE)?;
+    let data: Data = serde_json::from_str(entry.data()?.get()).ok()?;
+    let row = data.records.first()?;
+    Some((row.latitude?, row.longitude?))
+}

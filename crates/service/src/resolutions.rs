@@ -1,0 +1,148 @@
+//! Typed text to building, remembered for ten minutes: so that refunds cannot work the upstreams for nothing, and so
+//! that a text asked again costs no call.
+
+use std::sync::Arc;
+
+use brownstone_address::geocoder::{Geocoder, ResolveError, Resolved};
+use brownstone_domain::Clock;
+use time::{Duration, OffsetDateTime};
+
+/// How long an answer is remembered.
+const MEMORY: Duration = Duration::minutes(10);
+
+/// How many texts are remembered.
+const CAPACITY: u64 = 20_000;
+
+type Answer = Result<Arc<Resolved>, ResolveError>;
+
+/// The geocoder behind a bounded memory.
+#[derive(Clone)]
+pub struct Resolutions {
+    geocoder: Arc<dyn Geocoder>,
+    clock: Arc<dyn Clock>,
+    known: moka::sync::Cache<Box<str>, (OffsetDateTime, Answer)>,
+}
+
+impl Resolutions {
+    /// Nothing remembered yet.
+    pub fn new(geocoder: Arc<dyn Geocoder>, clock: Arc<dyn Clock>) -> Self {
+        Self {
+            geocoder,
+            clock,
+            known: moka::sync::Cache::new(CAPACITY),
+        }
+    }
+
+    /// What is remembered of this text.
+    pub fn remembered(&self, text: &str) -> Option<Answer> {
+        let (until, answer) = self.known.get(normalised(text).as_str())?;
+        (self.clock.now() < until).then_some(answer)
+    }
+
+    /// Whether a look-up leaves the machine.
+    pub fn is_live(&self) -> bool {
+        self.geocoder.is_live()
+    }
+
+    /// Asks the geocoder and remembers what is definite: a building, `not_found`, `outside_coverage`. Never an outage or
+    /// an ambiguity.
+    ///
+    /// # Errors
+    /// The geocoder's.
+    pub async fn resolve(&self, text: &str) -> Answer {
+        let answer = self.geocoder.resolve(text).await.map(Arc::new);
+        let definite = matches!(
+            answer,
+            Ok(_) | Err(ResolveError::NotFound(_) | ResolveError::OutsideCoverage(_))
+        );
+        if definite {
+            self.known.insert(
+                normalised(text).into(),
+                (self.clock.now() + MEMORY, answer.clone()),
+            );
+        }
+        answer
+    }
+
+    /// Forgets everything; for when the address index is swapped.
+    pub fn forget(&self) {
+        self.known.invalidate_all();
+    }
+}
+
+/// Blanks do not matter; case does, since a unit is shown as typed.
+fn normalised(text: &str) -> String {
+    let mut words = text.split_whitespace();
+    let mut out = String::with_capacity(text.len());
+    if let Some(first) = words.next() {
+        out.push_str(first);
+    }
+    for word in words {
+        out.push(' ');
+        out.push_str(word);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use async_trait::async_trait;
+    use brownstone_domain::ManualClock;
+    use time::macros::datetime;
+
+    use super::*;
+
+    struct Counting(AtomicUsize);
+
+    #[async_trait]
+    impl Geocoder for Counting {
+        async fn resolve(&self, text: &str) -> Result<Resolved, ResolveError> {
+            self.0.fetch_add(1, Ordering::SeqCst);
+            Err(match text {
+                "nowhere" => ResolveError::NotFound("no".into()),
+                "yonkers" => ResolveError::OutsideCoverage("out".into()),
+                "broadway" => ResolveError::Ambiguous {
+                    message: "which".into(),
+                    candidates: vec![],
+                },
+                _ => ResolveError::Unavailable("down".into()),
+            })
+        }
+
+        fn is_live(&self) -> bool {
+            true
+        }
+    }
+
+    #[tokio::test]
+    async fn what_is_definite_is_remembered_for_ten_minutes_and_nothing_else() {
+        let geocoder = Arc::new(Counting(AtomicUsize::new(0)));
+        let clock = Arc::new(ManualClock::at(datetime!(2026-11-27 12:00 UTC)));
+        let memory = Resolutions::new(
+            Arc::<Counting>::clone(&geocoder),
+            Arc::<ManualClock>::clone(&clock),
+        );
+        for (text, definite) in [
+            ("nowhere", true),
+            ("yonkers", true),
+            ("broadway", false),
+            ("down", false),
+        ] {
+            memory.resolve(text).await.unwrap_err();
+            assert_eq!(memory.remembered(text).is_some(), definite, "{text}");
+        }
+        assert!(
+            memory.remembered("  nowhere ").is_some(),
+            "blanks do not matter"
+        );
+        clock.advance(MEMORY - Duration::MICROSECOND);
+        assert!(memory.remembered("nowhere").is_some());
+        clock.advance(Duration::MICROSECOND);
+        assert!(memory.remembered("nowhere").is_none());
+        memory.resolve("nowhere").await.unwrap_err();
+        memory.forget();
+        assert!(memory.remembered("nowhere").is_none());
+    }
+}

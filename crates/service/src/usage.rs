@@ -1,0 +1,124 @@
+//! `GET /v1/usage`: counters and budgets to one answer. Pure.
+
+use std::collections::BTreeMap;
+
+use brownstone_accounts::{Caller, UsageCounts, UsageKey};
+use brownstone_domain::{
+    OPERATIONS, Surface,
+    clock::from_micros,
+    usage::{Counts, DayUsage, HistoryDay, KeyRef, MinuteUsage, OrderedMap, Refused, Usage},
+};
+use brownstone_quota::View;
+use time::{Date, Duration, OffsetDateTime};
+
+/// How many days of history an answer holds, today included.
+pub const HISTORY_DAYS: i64 = 30;
+
+/// The first day of the history.
+pub fn first_day(now: OffsetDateTime) -> Date {
+    let back = Duration::days(HISTORY_DAYS - 1);
+    now.date().checked_sub(back).unwrap_or(Date::MIN)
+}
+
+fn add(counts: &mut Counts, more: &UsageCounts) {
+    counts.calls += more.calls;
+    counts.failed += more.failed;
+    counts.units += more.units;
+}
+
+/// The answer, from the account's counters of the last 30 days.
+pub fn usage(
+    caller: &Caller,
+    view: &View,
+    counters: &[(UsageKey, UsageCounts)],
+    now: OffsetDateTime,
+) -> Usage {
+    let today = now.date();
+    let todays = || counters.iter().filter(|(key, _)| key.day == today);
+    let sum = |wanted: &dyn Fn(&UsageKey) -> bool| {
+        todays()
+            .filter(|(key, _)| wanted(key))
+            .fold(Counts::default(), |mut sum, (_, counts)| {
+                add(&mut sum, counts);
+                sum
+            })
+    };
+    let by_operation = OPERATIONS
+        .iter()
+        .map(|row| {
+            (
+                row.name.to_owned(),
+                sum(&|key| key.operation == row.operation),
+            )
+        })
+        .collect();
+    let by_surface = Surface::ALL
+        .into_iter()
+        .map(|surface| {
+            (
+                surface.as_str().to_owned(),
+                sum(&|key| key.surface == surface),
+            )
+        })
+        .collect();
+    let mut by_key: BTreeMap<&str, Counts> = BTreeMap::new();
+    let mut refused = Refused::default();
+    for (key, counts) in todays() {
+        add(by_key.entry(key.key.as_str()).or_default(), counts);
+        refused.rate_limited += counts.rate_limited;
+        refused.permanent += counts.permanent;
+    }
+    let mut days: BTreeMap<Date, Counts> = BTreeMap::new();
+    for (key, counts) in counters {
+        add(days.entry(key.day).or_default(), counts);
+    }
+    let moment = |us| from_micros(us).unwrap_or(now);
+    let limits = caller.limits;
+    Usage {
+        tier: caller.tier.as_str().to_owned(),
+        environment: caller.environment.as_str().to_owned(),
+        key: KeyRef {
+            id: caller.key.id.as_str().to_owned(),
+            name: caller.key.name.clone(),
+            prefix: caller.key.prefix.clone(),
+            last_four: caller.key.last_four.clone(),
+        },
+        minute: MinuteUsage {
+            limit: limits.per_minute().into(),
+            remaining: view.minute_remaining(),
+            refill_per_second: f64::from(limits.per_minute()) / 60.0,
+            full_at: moment(view.minute_full_at_us()),
+        },
+        day: DayUsage {
+            limit: limits.per_day().into(),
+            used: view.day_used(),
+            remaining: view.daily_remaining(),
+            resets_at: moment(view.day_resets_at_us()),
+        },
+        by_operation: OrderedMap(by_operation),
+        by_surface: OrderedMap(by_surface),
+        by_key: OrderedMap(
+            by_key
+                .into_iter()
+                .map(|(key, counts)| (key.to_owned(), counts))
+                .collect(),
+        ),
+        refused,
+        history: days
+            .into_iter()
+            .rev()
+            .filter(|(_, counts)| counts.calls > 0 || counts.units > 0)
+            .map(|(date, counts)| HistoryDay {
+                date,
+                calls: counts.calls,
+                units: counts.units,
+            })
+            .collect(),
+        costs: OrderedMap(
+            OPERATIONS
+                .iter()
+                .map(|row| (row.name.to_owned(), row.cost.get()))
+                .collect(),
+        ),
+    }
+}
