@@ -1,0 +1,103 @@
+//! Where the memory engine writes ahead what accounts spend, so that a crash never gives units back.
+
+use async_trait::async_trait;
+
+use crate::{
+    record::{MINUTE_US, Record, day_of},
+    store::QuotaUnavailable,
+};
+
+/// One account's line in the ledger.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LedgerRow {
+    /// The account.
+    pub account: String,
+    /// UTC day of `spent`, in days since the Unix epoch.
+    pub day: u32,
+    /// Units spent on `day`, or reserved to be spent: never less than what was.
+    pub spent: u32,
+    /// The bucket; `None` where it is not known, because the row was reserved and not written at a clean stop.
+    pub minute: Option<LedgerMinute>,
+}
+
+/// The state of a bucket at a clean stop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LedgerMinute {
+    /// Sub-units missing as of `last_us`.
+    pub deficit: u64,
+    /// Microseconds since the Unix epoch of the last charge.
+    pub last_us: u64,
+}
+
+/// A ledger of units spent. One engine at a time writes to it.
+///
+/// The engine asks for a reservation before it lets an account spend past the last one, once for each block of units, and
+/// writes exact rows when it is closed. What it does not get, it does not let be spent. An implementation bounds its own
+/// time and answers [`QuotaUnavailable::Silent`] past it.
+#[async_trait]
+pub trait SpentLedger: Send + Sync {
+    /// The rows of `from_day` and later days.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    async fn load(&self, from_day: u32) -> Result<Vec<LedgerRow>, QuotaUnavailable>;
+
+    /// Durably notes that the account may have spent up to `spent_up_to` units on `day`.
+    ///
+    /// It keeps the greater of two values of one day, so that a call that comes late or twice takes nothing back; a later
+    /// day replaces an earlier one, never the reverse. It clears the row's `minute`. The call may be dropped before it
+    /// ends; it may then take effect or not.
+    ///
+    /// # Errors
+    /// When it is not certain that the note was made.
+    async fn reserve(
+        &self,
+        account: &str,
+        day: u32,
+        spent_up_to: u32,
+    ) -> Result<(), QuotaUnavailable>;
+
+    /// Replaces the whole ledger by `rows`, all or nothing: an account without a row has spent nothing and its bucket is
+    /// full.
+    ///
+    /// # Errors
+    /// When it is not certain that the rows were written; the old ones then stand.
+    async fn settle(&self, rows: &[LedgerRow]) -> Result<(), QuotaUnavailable>;
+}
+
+impl LedgerRow {
+    /// The row that a record comes to at `now_us`. It is a row of today, so that the next start reads it whatever the day
+    /// of the last charge.
+    pub(crate) fn of(account: &str, record: &Record, now_us: u64) -> Self {
+        let minute = match record.deficit {
+            // Still unknown, unless a minute has passed since the start.
+            Record::WHOLE_BUCKET if now_us.saturating_sub(record.last_us) < MINUTE_US => None,
+            Record::WHOLE_BUCKET => Some(0),
+            deficit => Some(deficit),
+        };
+        let today = day_of(now_us);
+        Self {
+            account: account.to_owned(),
+            day: record.day.max(today),
+            spent: if today > record.day { 0 } else { record.spent },
+            minute: minute.map(|deficit| LedgerMinute {
+                deficit,
+                last_us: record.last_us,
+            }),
+        }
+    }
+
+    /// The record to start from at `now_us`. An unknown bucket counts as spent whole.
+    pub(crate) fn to_record(&self, now_us: u64) -> Record {
+        let minute = self.minute.unwrap_or(LedgerMinute {
+            deficit: Record::WHOLE_BUCKET,
+            last_us: now_us,
+        });
+        Record {
+            deficit: minute.deficit,
+            last_us: minute.last_us,
+            day: self.day,
+            spent: self.spent,
+        }
+    }
+}
