@@ -1,1 +1,33 @@
 #![doc = include_str!("../README.md")]
+
+mod acris;
+mod built_in;
+mod catalogue;
+mod deps;
+pub mod directory;
+mod generic;
+mod matching;
+mod order;
+pub mod registry;
+mod shape;
+pub mod source;
+pub mod subject;
+mod summary;
+
+pub use catalogue::CatalogueError;
+pub use deps::{Deps, NoUpdates, Publisher, Updates};
+pub use directory::{Directory, Footprint, Lot};
+pub use registry::{Deadlines, Registry};
+pub use source::{FieldInfo, FieldKind, LotKind, Source, SourceInfo};
+pub use subject::Subject;
+
+/// Every built-in source, in the order of the report.
+///
+/// # Errors
+/// When a file of the catalogue is wrong: the program was built so, and should not start.
+pub fn catalogue(deps: Deps) -> Result<Registry, CatalogueError> {
+    built_in::registry(deps)
+}
+
+#[cfg(test)]
+mod tests;

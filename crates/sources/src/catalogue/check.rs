@@ -1,0 +1,527 @@
+//! From a file's text to an entry that can be run, with errors that name the file and the field.
+
+use std::collections::HashSet;
+
+use brownstone_domain::MatchedBy;
+use brownstone_soda::{Column, DatasetId};
+
+use super::spec::{
+    Fetch, Form, Host, Layout, OrderBy, Part, RawEntry, RawMatch, RawOrder, RawSummary, RawWhere,
+    SummaryOf,
+};
+use crate::{
+    FieldInfo, FieldKind, LotKind, SourceInfo,
+    matching::{KeyColumn, MatchRule},
+    order::{Order, OrderKey},
+    shape::Shape,
+    summary::{Holds, Summary, Test},
+};
+
+/// A fault in the catalogue: the program was built wrong and should not start.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum CatalogueError {
+    /// The file is no TOML, lacks a field, or has one that nobody knows.
+    #[error("{file}: {message}")]
+    Unreadable {
+        /// The file.
+        file: String,
+        /// What is wrong and where.
+        message: String,
+    },
+    /// A field says something that cannot be.
+    #[error("{file}: {field}: {why}")]
+    Field {
+        /// The file.
+        file: String,
+        /// The field.
+        field: String,
+        /// What is wrong with it.
+        why: String,
+    },
+}
+
+/// A checked catalogue entry.
+#[derive(Debug, Clone)]
+pub(crate) struct Entry {
+    pub(crate) info: SourceInfo,
+    pub(crate) dataset: DatasetId,
+    pub(crate) host: Host,
+    pub(crate) also: Vec<(String, DatasetId)>,
+    pub(crate) module: Option<String>,
+    pub(crate) rules: Vec<MatchRule>,
+    pub(crate) order: Order,
+    pub(crate) fetch: Fetch,
+    pub(crate) row_key: Vec<Column>,
+    pub(crate) shape: Shape,
+    pub(crate) summary: Vec<Summary>,
+    pub(crate) children: Vec<Child>,
+    pub(crate) lookups: Vec<Lookup>,
+}
+
+/// Rows of another dataset that belong to a record and stand inside it.
+#[derive(Debug, Clone)]
+pub(crate) struct Child {
+    pub(crate) field: String,
+    pub(crate) dataset: DatasetId,
+    pub(crate) parent: String,
+    pub(crate) column: Column,
+    pub(crate) literal: super::spec::LiteralType,
+    pub(crate) order: Option<Column>,
+    pub(crate) shape: Shape,
+}
+
+/// A code's text, from the publisher's own table of codes.
+#[derive(Debug, Clone)]
+pub(crate) struct Lookup {
+    pub(crate) field: String,
+    pub(crate) column: String,
+    pub(crate) dataset: DatasetId,
+    pub(crate) code: Column,
+    pub(crate) text: Column,
+}
+
+impl Entry {
+    /// The dataset a module asks in this role.
+    pub(crate) fn also(&self, role: &str) -> Option<&DatasetId> {
+        self.also
+            .iter()
+            .find(|(name, _)| name == role)
+            .map(|(_, dataset)| dataset)
+    }
+}
+
+/// Reads and checks one file.
+///
+/// # Errors
+/// With the file's name, the field, and what is wrong with it.
+pub(crate) fn parse(file: &str, text: &str) -> Result<Entry, CatalogueError> {
+    let raw: RawEntry = toml::from_str(text).map_err(|error| CatalogueError::Unreadable {
+        file: file.to_owned(),
+        message: error.to_string(),
+    })?;
+    Checker { file }.entry(raw)
+}
+
+struct Checker<'a> {
+    file: &'a str,
+}
+
+impl Checker<'_> {
+    fn fault<T>(
+        &self,
+        field: impl Into<String>,
+        why: impl Into<String>,
+    ) -> Result<T, CatalogueError> {
+        Err(CatalogueError::Field {
+            file: self.file.to_owned(),
+            field: field.into(),
+            why: why.into(),
+        })
+    }
+
+    fn entry(&self, raw: RawEntry) -> Result<Entry, CatalogueError> {
+        if format!("{}.toml", raw.key) != self.file {
+            return self.fault("key", "is not the file's name");
+        }
+        let well_named = ["nyc_", "nys_", "us_"]
+            .iter()
+            .any(|start| raw.key.starts_with(start))
+            && raw
+                .key
+                .bytes()
+                .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_');
+        if !well_named {
+            return self.fault("key", "begins with nyc_, nys_ or us_, lower case");
+        }
+        for (field, text) in [
+            ("title", &raw.title),
+            ("tells", &raw.tells),
+            ("publisher", &raw.publisher),
+        ] {
+            if text.trim().is_empty() {
+                return self.fault(field, "is empty");
+            }
+        }
+        let dataset = self.dataset("dataset", &raw.dataset)?;
+        let shape = self.shape("columns", &raw.columns)?;
+        let rules = raw
+            .matches
+            .iter()
+            .enumerate()
+            // A module may ask one dataset and show another.
+            .map(|(at, rule)| self.rule(at, rule, raw.module.is_none().then_some(&shape)))
+            .collect::<Result<Vec<_>, _>>()?;
+        if rules.is_empty() && raw.module.is_none() {
+            return self.fault("match", "a source without a module needs a way to be asked");
+        }
+        let order = self.order(&raw.order, raw.fetch, &shape)?;
+        let row_key = raw
+            .row_key
+            .iter()
+            .map(|column| self.known("row_key", column, &shape))
+            .collect::<Result<Vec<_>, _>>()?;
+        if row_key.len() > 1 && raw.fetch == Fetch::Newest {
+            return self.fault(
+                "row_key",
+                "the publisher counts distinct values of one column only: fetch all, or name one",
+            );
+        }
+        let mut names = HashSet::new();
+        let summary = raw
+            .summary
+            .iter()
+            .map(|field| self.summary(field, raw.fetch, &shape, &mut names))
+            .collect::<Result<Vec<_>, _>>()?;
+        let mut children = Vec::new();
+        for child in &raw.child {
+            let at = format!("child {}", child.field);
+            if shape.has(&child.field) {
+                return self.fault(at, "is also a column");
+            }
+            if !shape.has(&child.parent) {
+                return self.fault(at, format!("no column {}", child.parent));
+            }
+            children.push(Child {
+                field: child.field.clone(),
+                dataset: self.dataset(&at, &child.dataset)?,
+                parent: child.parent.clone(),
+                column: self.column(&at, &child.column)?,
+                literal: child.literal,
+                order: child
+                    .order
+                    .as_deref()
+                    .map(|column| self.column(&at, column))
+                    .transpose()?,
+                shape: self.shape(&at, &child.columns)?,
+            });
+        }
+        let mut lookups = Vec::new();
+        for lookup in &raw.lookup {
+            let at = format!("lookup {}", lookup.field);
+            if shape.has(&lookup.field) {
+                return self.fault(at, "is also a column");
+            }
+            if !shape.has(&lookup.column) {
+                return self.fault(at, format!("no column {}", lookup.column));
+            }
+            lookups.push(Lookup {
+                field: lookup.field.clone(),
+                column: lookup.column.clone(),
+                dataset: self.dataset(&at, &lookup.dataset)?,
+                code: self.column(&at, &lookup.code)?,
+                text: self.column(&at, &lookup.text)?,
+            });
+        }
+        let also = raw
+            .also
+            .iter()
+            .map(|also| Ok((also.role.clone(), self.dataset("also", &also.dataset)?)))
+            .collect::<Result<Vec<_>, CatalogueError>>()?;
+
+        let mut datasets = vec![raw.dataset.clone()];
+        datasets.extend(
+            also.iter()
+                .map(|(_, dataset)| dataset)
+                .chain(children.iter().map(|child| &child.dataset))
+                .chain(lookups.iter().map(|lookup| &lookup.dataset))
+                .map(ToString::to_string),
+        );
+        let mut fields = shape.fields();
+        fields.extend(raw.lookup.iter().map(|lookup| FieldInfo {
+            name: lookup.field.clone(),
+            kind: FieldKind::Text,
+            tells: lookup.tells.clone(),
+        }));
+        fields.extend(raw.child.iter().map(|child| FieldInfo {
+            name: child.field.clone(),
+            kind: FieldKind::Json,
+            tells: child.tells.clone(),
+        }));
+        let host = match raw.host {
+            Host::City => "data.cityofnewyork.us",
+            Host::State => "data.ny.gov",
+        };
+        let info = SourceInfo {
+            key: raw.key,
+            title: raw.title,
+            tells: raw.tells,
+            publisher: raw.publisher,
+            url: raw
+                .page
+                .unwrap_or_else(|| format!("https://{host}/d/{dataset}")),
+            datasets,
+            matched_by: matched_by(&rules, raw.lot),
+            lot: raw.lot,
+            cadence_days: raw.cadence_days,
+            fields,
+            summary: summary
+                .iter()
+                .map(|field| FieldInfo {
+                    name: field.name.clone(),
+                    kind: match field.of {
+                        SummaryOf::Sum | SummaryOf::First => {
+                            shape.kind(&field.column).unwrap_or(FieldKind::Text)
+                        }
+                        _ => field.kind(),
+                    },
+                    tells: field.tells.clone(),
+                })
+                .collect(),
+            traps: raw.traps,
+            slow: raw.slow,
+        };
+        Ok(Entry {
+            info,
+            dataset,
+            host: raw.host,
+            also,
+            module: raw.module,
+            rules,
+            order,
+            fetch: raw.fetch,
+            row_key,
+            shape,
+            summary,
+            children,
+            lookups,
+        })
+    }
+
+    fn dataset(&self, field: &str, id: &str) -> Result<DatasetId, CatalogueError> {
+        DatasetId::new(id).or_else(|error| self.fault(field, error.to_string()))
+    }
+
+    fn column(&self, field: &str, name: &str) -> Result<Column, CatalogueError> {
+        Column::new(name).or_else(|error| self.fault(field, error.to_string()))
+    }
+
+    fn known(&self, field: &str, name: &str, shape: &Shape) -> Result<Column, CatalogueError> {
+        if !shape.has(name) {
+            return self.fault(field, format!("{name} is not among the columns"));
+        }
+        self.column(field, name)
+    }
+
+    /// `name` or `name: kind`.
+    fn shape(&self, field: &str, columns: &[String]) -> Result<Shape, CatalogueError> {
+        if columns.is_empty() {
+            return self.fault(field, "is empty");
+        }
+        let mut seen = HashSet::new();
+        let mut checked = Vec::with_capacity(columns.len());
+        for column in columns {
+            let (name, kind) = column
+                .split_once(':')
+                .map_or((column.as_str(), "text"), |(name, kind)| {
+                    (name, kind.trim())
+                });
+            let kind = match kind {
+                "text" => FieldKind::Text,
+                "date" => FieldKind::Date,
+                "id" => FieldKind::Identifier,
+                "number" => FieldKind::Number,
+                "money" => FieldKind::Money,
+                "checkbox" => FieldKind::Checkbox,
+                "json" => FieldKind::Json,
+                other => {
+                    return self.fault(field, format!("{name}: {other} is no kind of column"));
+                }
+            };
+            self.column(field, name)?;
+            if !seen.insert(name) {
+                return self.fault(field, format!("{name} stands twice"));
+            }
+            checked.push((name.to_owned(), kind));
+        }
+        Ok(Shape::new(checked))
+    }
+
+    fn rule(
+        &self,
+        at: usize,
+        raw: &RawMatch,
+        shape: Option<&Shape>,
+    ) -> Result<MatchRule, CatalogueError> {
+        let field = format!("match {}", at + 1);
+        let mut parts: Vec<Part> = raw.columns.iter().map(|part| part.part).collect();
+        parts.sort_by_key(|part| *part as u8);
+        let whole = matches!(
+            parts.as_slice(),
+            [Part::Bin] | [Part::Bbl] | [Part::Borough, Part::Block, Part::Lot]
+        );
+        if !whole {
+            return self.fault(
+                field,
+                "is neither a BIN, nor a BBL, nor borough, block and lot",
+            );
+        }
+        let columns = raw
+            .columns
+            .iter()
+            .map(|part| {
+                let form_fits = match part.form {
+                    Form::Digits => true,
+                    Form::Dashed => part.part == Part::Bbl,
+                    Form::NameUpper | Form::NameTitle | Form::NameShort | Form::Letters => {
+                        part.part == Part::Borough
+                    }
+                };
+                if !form_fits {
+                    return self.fault(&field, format!("{}: the form does not fit", part.column));
+                }
+                Ok(KeyColumn {
+                    column: match shape {
+                        Some(shape) => self.known(&field, &part.column, shape)?,
+                        None => self.column(&field, &part.column)?,
+                    },
+                    part: part.part,
+                    literal: part.literal,
+                    widths: if part.widths.is_empty() {
+                        vec![0]
+                    } else {
+                        part.widths.clone()
+                    },
+                    form: part.form,
+                    starts_with: part.starts_with,
+                })
+            })
+            .collect::<Result<Vec<_>, _>>()?;
+        Ok(MatchRule { columns })
+    }
+
+    fn order(
+        &self,
+        raw: &[RawOrder],
+        fetch: Fetch,
+        shape: &Shape,
+    ) -> Result<Order, CatalogueError> {
+        let mut keys = Vec::new();
+        for order in raw {
+            let field = format!("order {}", order.column);
+            let layout = match (order.by, order.layout) {
+                (OrderBy::Date, None) => return self.fault(field, "a date has a layout"),
+                (OrderBy::Date, Some(Layout::Mixed)) if fetch == Fetch::Newest => {
+                    return self.fault(
+                        field,
+                        "text order is not time order: only fetch = \"all\" can sort it",
+                    );
+                }
+                (OrderBy::Date, Some(layout)) => layout,
+                (_, Some(_)) => return self.fault(field, "only a date has a layout"),
+                (_, None) => Layout::Mixed,
+            };
+            keys.push(OrderKey {
+                column: self.known(&field, &order.column, shape)?,
+                by: order.by,
+                layout,
+                descending: order.descending,
+            });
+        }
+        Ok(Order { keys })
+    }
+
+    fn summary(
+        &self,
+        raw: &RawSummary,
+        fetch: Fetch,
+        shape: &Shape,
+        names: &mut HashSet<String>,
+    ) -> Result<Summary, CatalogueError> {
+        const GENERAL: [&str; 7] = [
+            "records",
+            "record_count",
+            "records_truncated",
+            "matched_by",
+            "source_url",
+            "source_updated_at",
+            "stale",
+        ];
+        let field = format!("summary {}", raw.name);
+        if GENERAL.contains(&raw.name.as_str()) || !names.insert(raw.name.clone()) {
+            return self.fault(field, "the name is taken");
+        }
+        if raw.tells.trim().is_empty() {
+            return self.fault(field, "tells nothing");
+        }
+        let needs_column = matches!(
+            raw.of,
+            SummaryOf::CountBy | SummaryOf::Sum | SummaryOf::Distinct | SummaryOf::First
+        );
+        let column = match (&raw.column, needs_column) {
+            (Some(column), true) => self.known(&field, column, shape)?.as_str().to_owned(),
+            (None, false) => String::new(),
+            (Some(_), false) => return self.fault(field, "takes no column"),
+            (None, true) => return self.fault(field, "needs a column"),
+        };
+        if raw.of == SummaryOf::Sum
+            && !matches!(
+                shape.kind(&column),
+                Some(FieldKind::Money | FieldKind::Number)
+            )
+        {
+            return self.fault(field, "adds up what is no number");
+        }
+        let takes_conditions = matches!(
+            raw.of,
+            SummaryOf::Count | SummaryOf::CountBy | SummaryOf::Sum | SummaryOf::Any
+        ) || (fetch == Fetch::All
+            && matches!(raw.of, SummaryOf::Distinct | SummaryOf::First));
+        if !raw.conditions.is_empty() && !takes_conditions {
+            return self.fault(field, "takes no conditions");
+        }
+        if raw.upto.is_some() && raw.of != SummaryOf::CountBy {
+            return self.fault(field, "only count_by takes upto");
+        }
+        Ok(Summary {
+            name: raw.name.clone(),
+            of: raw.of,
+            tells: raw.tells.clone(),
+            column,
+            upto: raw.upto.clone(),
+            conditions: raw
+                .conditions
+                .iter()
+                .map(|test| self.test(&field, test, shape))
+                .collect::<Result<_, _>>()?,
+        })
+    }
+
+    fn test(&self, field: &str, raw: &RawWhere, shape: &Shape) -> Result<Test, CatalogueError> {
+        self.known(field, &raw.column, shape)?;
+        let mut holds = [
+            raw.one_of.clone().map(Holds::In),
+            raw.not_in.clone().map(Holds::NotIn),
+            raw.starts_with.clone().map(Holds::StartsWith),
+            raw.contains.clone().map(Holds::Contains),
+            raw.lacks.clone().map(Holds::Lacks),
+            raw.null.map(Holds::Null),
+            raw.to_come.map(|_| Holds::ToCome),
+        ]
+        .into_iter()
+        .flatten();
+        match (holds.next(), holds.next()) {
+            (Some(holds), None) => Ok(Test {
+                column: raw.column.clone(),
+                holds,
+            }),
+            _ => self.fault(field, format!("where {}: exactly one test", raw.column)),
+        }
+    }
+}
+
+fn matched_by(rules: &[MatchRule], lot: LotKind) -> Vec<MatchedBy> {
+    let mut all = Vec::new();
+    for rule in rules {
+        let ways: &[MatchedBy] = match (rule.by_bin(), lot) {
+            (true, _) => &[MatchedBy::Bin],
+            (false, LotKind::Unit) => &[MatchedBy::UnitBbl, MatchedBy::Bbl],
+            (false, _) => &[MatchedBy::Bbl],
+        };
+        for way in ways {
+            if !all.contains(way) {
+                all.push(*way);
+            }
+        }
+    }
+    all
+}

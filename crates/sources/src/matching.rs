@@ -1,0 +1,154 @@
+//! How a dataset names a building: from the keys of a subject to a condition.
+
+use brownstone_domain::{Bbl, Bin, Borough, MatchedBy};
+use brownstone_soda::{Column, Condition, Literal};
+
+use crate::catalogue::spec::{Form, LiteralType, Part};
+
+/// The keys a query is made of: buildings or lots, never both.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Keys {
+    Bins(Vec<Bin>),
+    Lots { lots: Vec<Bbl>, unit: bool },
+}
+
+impl Keys {
+    pub(crate) fn matched_by(&self) -> MatchedBy {
+        match self {
+            Self::Bins(_) => MatchedBy::Bin,
+            Self::Lots { unit: true, .. } => MatchedBy::UnitBbl,
+            Self::Lots { unit: false, .. } => MatchedBy::Bbl,
+        }
+    }
+}
+
+/// One column of a rule, and how the dataset writes its part of the key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct KeyColumn {
+    pub(crate) column: Column,
+    pub(crate) part: Part,
+    pub(crate) literal: LiteralType,
+    /// Zero-padded widths, 0 unpadded; never empty.
+    pub(crate) widths: Vec<usize>,
+    pub(crate) form: Form,
+    pub(crate) starts_with: bool,
+}
+
+/// One way to ask: all of its columns together name a building or a lot.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct MatchRule {
+    pub(crate) columns: Vec<KeyColumn>,
+}
+
+impl MatchRule {
+    /// Whether the rule asks by BIN; the others ask by lot.
+    pub(crate) fn by_bin(&self) -> bool {
+        self.columns.iter().any(|column| column.part == Part::Bin)
+    }
+
+    /// The condition for `keys`; `None` when the rule does not take such keys, or there are none.
+    ///
+    /// With `other_types` numbers are written as text and text as numbers, for a publisher who changed a column's type.
+    pub(crate) fn condition(&self, keys: &Keys, other_types: bool) -> Option<Condition> {
+        match keys {
+            Keys::Bins(bins) if self.by_bin() => {
+                let [part] = self.columns.as_slice() else {
+                    return None;
+                };
+                let values = bins.iter().flat_map(|bin| part.bin(*bin, other_types));
+                part.holds(values.collect())
+            }
+            Keys::Lots { lots, .. } if !self.by_bin() => {
+                if let [part] = self.columns.as_slice() {
+                    let values = lots.iter().flat_map(|lot| part.of_lot(*lot, other_types));
+                    return part.holds(values.collect());
+                }
+                let mut any = lots.iter().filter_map(|lot| {
+                    let all: Option<Vec<Condition>> = self
+                        .columns
+                        .iter()
+                        .map(|part| part.holds(part.of_lot(*lot, other_types)))
+                        .collect();
+                    all.map(Condition::And)
+                });
+                let first = any.next()?;
+                Some(any.fold(first, Condition::or))
+            }
+            _ => None,
+        }
+    }
+}
+
+impl KeyColumn {
+    /// `column = value`, or any of the values.
+    fn holds(&self, mut values: Vec<Literal>) -> Option<Condition> {
+        values.dedup();
+        if self.starts_with {
+            let mut any = values.into_iter().filter_map(|value| match value {
+                Literal::Text(text) => Some(Condition::StartsWith(self.column.clone(), text)),
+                Literal::Number(_) | Literal::Bool(_) => None,
+            });
+            let first = any.next()?;
+            return Some(any.fold(first, Condition::or));
+        }
+        if values.len() == 1 {
+            return Some(Condition::Eq(self.column.clone(), values.pop()?));
+        }
+        Condition::any_of(self.column.clone(), values)
+    }
+
+    fn bin(&self, bin: Bin, other_types: bool) -> Vec<Literal> {
+        self.number(u64::from(bin.get()), other_types)
+    }
+
+    fn of_lot(&self, lot: Bbl, other_types: bool) -> Vec<Literal> {
+        match self.part {
+            // A BIN is no part of a lot; validation keeps such rules out.
+            Part::Bin => Vec::new(),
+            Part::Block => self.number(u64::from(lot.block()), other_types),
+            Part::Lot => self.number(u64::from(lot.lot()), other_types),
+            Part::Borough => match self.form {
+                Form::Digits | Form::Dashed => {
+                    self.number(u64::from(lot.borough().digit()), other_types)
+                }
+                form => vec![Literal::Text(borough_name(lot.borough(), form))],
+            },
+            Part::Bbl => match self.form {
+                Form::Dashed => vec![Literal::Text(format!(
+                    "{}-{:05}-{:04}",
+                    lot.borough().digit(),
+                    lot.block(),
+                    lot.lot()
+                ))],
+                _ => {
+                    let digits = u64::from(lot.borough().digit()) * 1_000_000_000
+                        + u64::from(lot.block()) * 10_000
+                        + u64::from(lot.lot());
+                    self.number(digits, other_types)
+                }
+            },
+        }
+    }
+
+    fn number(&self, number: u64, other_types: bool) -> Vec<Literal> {
+        let bare = (self.literal == LiteralType::Number) != other_types;
+        match i64::try_from(number) {
+            Ok(number) if bare => vec![Literal::Number(number)],
+            _ => self
+                .widths
+                .iter()
+                .map(|width| Literal::Text(format!("{number:0width$}")))
+                .collect(),
+        }
+    }
+}
+
+fn borough_name(borough: Borough, form: Form) -> String {
+    match form {
+        Form::NameTitle => borough.name().to_owned(),
+        Form::Letters => borough.letters().to_owned(),
+        Form::NameShort if borough == Borough::StatenIsland => "STATEN IS".to_owned(),
+        Form::NameUpper | Form::NameShort => borough.name().to_uppercase(),
+        Form::Digits | Form::Dashed => borough.digit().to_string(),
+    }
+}
