@@ -20,7 +20,8 @@ use crate::{
     FieldInfo, FieldKind, Source, SourceInfo, Subject,
     catalogue::Entry,
     deps::Shared,
-    generic::{CAP, Failure, SodaSource, choose, entry_of, every, source_data},
+    generic::{CAP, Failure, SodaSource, entry_of, every, source_data},
+    keys::choose,
     summary::raw_text,
 };
 

@@ -6,6 +6,7 @@ mod catalogue;
 mod deps;
 pub mod directory;
 mod generic;
+mod keys;
 mod matching;
 mod order;
 pub mod registry;

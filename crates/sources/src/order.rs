@@ -2,14 +2,11 @@
 
 use std::cmp::{Ordering, Reverse};
 
-use brownstone_domain::{Record, published::parse_day};
+use brownstone_domain::{Dollars, Record, published::parse_day};
 use brownstone_soda::{Column, Condition, Literal};
-use time::{Date, Duration, macros::date};
+use time::{Date, Duration};
 
 use crate::catalogue::spec::{Layout, OrderBy};
-
-/// The oldest date that is believed. New York has older buildings, but no older record in these sets.
-const OLDEST: Date = date!(1900 - 01 - 01);
 
 /// One key of the order.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,6 +15,10 @@ pub(crate) struct OrderKey {
     pub(crate) by: OrderBy,
     pub(crate) layout: Layout,
     pub(crate) descending: bool,
+    /// The oldest date that is believed.
+    pub(crate) oldest: Date,
+    /// Whether the column's name is known from hearsay.
+    pub(crate) doubtful: bool,
 }
 
 /// How a source's records are put in order.
@@ -30,7 +31,7 @@ pub(crate) struct Order {
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum SortKey {
     Day(Option<Date>, String),
-    Number(Option<i64>),
+    Number(Option<Dollars>),
     Text(Option<String>),
 }
 
@@ -68,7 +69,7 @@ impl Order {
                 let text = record.text(key.column.as_str());
                 match key.by {
                     OrderBy::Date => {
-                        let day = text.and_then(|text| plausible(text, today));
+                        let day = text.and_then(|text| plausible(text, key.oldest, today));
                         // Within a day the time decides, where the text sorts as time does.
                         let time = match (key.layout, day, text) {
                             (Layout::Iso | Layout::Compact, Some(_), Some(text)) => text,
@@ -76,7 +77,7 @@ impl Order {
                         };
                         SortKey::Day(day, time.to_owned())
                     }
-                    OrderBy::Number => SortKey::Number(text.and_then(whole_number)),
+                    OrderBy::Number => SortKey::Number(text.and_then(|text| text.parse().ok())),
                     OrderBy::Text => SortKey::Text(text.map(str::to_owned)),
                 }
             })
@@ -104,14 +105,14 @@ impl Order {
         self.date_column().is_none_or(|key| {
             record
                 .text(key.column.as_str())
-                .is_some_and(|text| plausible(text, today).is_some())
+                .is_some_and(|text| plausible(text, key.oldest, today).is_some())
         })
     }
 
     /// The condition that leaves the dates beyond belief out, where the publisher's own comparison can tell them.
     pub(crate) fn window(&self, today: Date) -> Option<Condition> {
         let key = self.date_column()?;
-        let (from, to) = (OLDEST, latest(today));
+        let (from, to) = (key.oldest, latest(today));
         let write = |day: Date, time: &str| {
             let (year, month, dom) = day.to_calendar_date();
             let month = u8::from(month);
@@ -143,28 +144,21 @@ fn latest(today: Date) -> Date {
     today.saturating_add(Duration::days(1))
 }
 
-/// The day, if it can be believed: not before 1900, not after today.
-pub(crate) fn plausible(text: &str, today: Date) -> Option<Date> {
-    parse_day(text).filter(|day| (OLDEST..=latest(today)).contains(day))
-}
-
-/// The whole part of a number's text.
-fn whole_number(text: &str) -> Option<i64> {
-    let text = text.trim();
-    text.split_once('.')
-        .map_or(text, |(whole, _)| whole)
-        .parse()
-        .ok()
+/// The day, if it can be believed: not before the oldest, not after today.
+fn plausible(text: &str, oldest: Date, today: Date) -> Option<Date> {
+    parse_day(text).filter(|day| (oldest..=latest(today)).contains(day))
 }
 
 #[cfg(test)]
 mod tests {
     use brownstone_domain::FieldValue;
     use proptest::prelude::*;
+    use time::macros::date;
 
     use super::*;
 
     const TODAY: Date = date!(2026 - 11 - 27);
+    const OLDEST: Date = date!(1900 - 01 - 01);
 
     fn order(layout: Layout) -> Order {
         Order {
@@ -173,6 +167,8 @@ mod tests {
                 by: OrderBy::Date,
                 layout,
                 descending: true,
+                oldest: OLDEST,
+                doubtful: false,
             }],
         }
     }
@@ -252,7 +248,7 @@ mod tests {
         fn sorting_keeps_every_record(dates in proptest::collection::vec("[0-9Y/-]{0,10}", 0..40)) {
             let texts: Vec<&str> = dates.iter().map(String::as_str).collect();
             let mut out = sorted(Layout::Mixed, &texts);
-            let days: Vec<Option<Date>> = out.iter().map(|text| plausible(text, TODAY)).collect();
+            let days: Vec<Option<Date>> = out.iter().map(|text| plausible(text, OLDEST, TODAY)).collect();
             prop_assert!(days.windows(2).all(|pair| pair[0] >= pair[1]), "{out:?}");
             let mut all = dates.clone();
             all.sort();

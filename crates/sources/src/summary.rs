@@ -48,10 +48,12 @@ pub(crate) enum Holds {
     Null(bool),
     /// A date of today or later.
     ToCome,
+    /// A date in the newest fiscal year of all.
+    NewestFiscalYear,
 }
 
 impl Test {
-    fn passes(&self, facts: &impl Facts, today: Date) -> bool {
+    fn passes(&self, facts: &impl Facts, today: Date, newest_year: Option<i32>) -> bool {
         let value = facts.text(&self.column);
         let value = value
             .as_deref()
@@ -71,8 +73,30 @@ impl Test {
             Holds::Lacks(part) => value.is_none_or(|text| !text.contains(part.as_str())),
             Holds::Null(wanted) => value.is_none() == *wanted,
             Holds::ToCome => value.and_then(parse_day).is_some_and(|day| day >= today),
+            Holds::NewestFiscalYear => {
+                newest_year.is_some() && value.and_then(fiscal_year) == newest_year
+            }
         }
     }
+}
+
+impl Test {
+    /// The newest fiscal year of all, where the test is about it. Years beyond the coming one are slips.
+    fn newest_year<F: Facts>(&self, all: &[F], today: Date) -> Option<i32> {
+        if self.holds != Holds::NewestFiscalYear {
+            return None;
+        }
+        all.iter()
+            .filter_map(|facts| fiscal_year(facts.text(&self.column)?.as_ref()))
+            .filter(|year| *year <= today.year() + 2)
+            .max()
+    }
+}
+
+/// The city's fiscal year of a date: from July on it is the next calendar year's.
+fn fiscal_year(text: &str) -> Option<i32> {
+    let day = parse_day(text)?;
+    Some(day.year() + i32::from(u8::from(day.month()) >= 7))
 }
 
 impl Summary {
@@ -247,11 +271,15 @@ fn value<F: Facts>(
     if field.needs().any(|column| whole.missing.contains(column)) {
         return to_raw_value(&());
     }
+    let tests: Vec<(&Test, Option<i32>)> = field
+        .conditions
+        .iter()
+        .map(|test| (test, test.newest_year(all, whole.today)))
+        .collect();
     let mut passing = all.iter().filter(|facts| {
-        field
-            .conditions
+        tests
             .iter()
-            .all(|test| test.passes(*facts, whole.today))
+            .all(|(test, newest_year)| test.passes(*facts, whole.today, *newest_year))
     });
     match field.of {
         SummaryOf::Total => to_raw_value(&whole.total),

@@ -3,7 +3,8 @@
 use std::collections::HashSet;
 
 use brownstone_domain::MatchedBy;
-use brownstone_soda::{Column, DatasetId};
+use brownstone_soda::{Column, Condition, DatasetId};
+use time::{Date, Month};
 
 use super::spec::{
     Fetch, Form, Host, Layout, OrderBy, Part, RawEntry, RawMatch, RawOrder, RawSummary, RawWhere,
@@ -52,6 +53,9 @@ pub(crate) struct Entry {
     pub(crate) order: Order,
     pub(crate) fetch: Fetch,
     pub(crate) row_key: Vec<Column>,
+    pub(crate) only: Vec<Condition>,
+    pub(crate) bounded: bool,
+    pub(crate) latest_by: Option<Column>,
     pub(crate) shape: Shape,
     pub(crate) summary: Vec<Summary>,
     pub(crate) children: Vec<Child>,
@@ -165,6 +169,26 @@ impl Checker<'_> {
                 "row_key",
                 "the publisher counts distinct values of one column only: fetch all, or name one",
             );
+        }
+        if raw.bounded && order.date_column().is_none() {
+            return self.fault("bounded", "needs a date to be bounded by");
+        }
+        if raw.latest_by.is_some() && raw.fetch == Fetch::Newest {
+            return self.fault("latest_by", "needs every row: fetch = \"all\"");
+        }
+        let latest_by = raw
+            .latest_by
+            .as_deref()
+            .map(|column| self.known("latest_by", column, &shape))
+            .transpose()?;
+        let mut only = Vec::new();
+        for part in &raw.only {
+            let column = self.known("only", &part.column, &shape)?;
+            let values = part.one_of.iter().map(String::as_str);
+            match Condition::any_of(column, values) {
+                Some(condition) => only.push(condition),
+                None => return self.fault("only", "names no value"),
+            }
         }
         let mut names = HashSet::new();
         let summary = raw
@@ -280,6 +304,9 @@ impl Checker<'_> {
             order,
             fetch: raw.fetch,
             row_key,
+            only,
+            bounded: raw.bounded,
+            latest_by,
             shape,
             summary,
             children,
@@ -410,11 +437,21 @@ impl Checker<'_> {
                 (_, Some(_)) => return self.fault(field, "only a date has a layout"),
                 (_, None) => Layout::Mixed,
             };
+            if order.doubtful && fetch == Fetch::Newest {
+                return self.fault(
+                    field,
+                    "a doubtful column is never asked by: fetch = \"all\"",
+                );
+            }
+            let oldest = Date::from_calendar_date(order.from_year, Month::January, 1)
+                .or_else(|error| self.fault(&field, error.to_string()))?;
             keys.push(OrderKey {
                 column: self.known(&field, &order.column, shape)?,
                 by: order.by,
                 layout,
                 descending: order.descending,
+                oldest,
+                doubtful: order.doubtful,
             });
         }
         Ok(Order { keys })
@@ -481,13 +518,22 @@ impl Checker<'_> {
             conditions: raw
                 .conditions
                 .iter()
-                .map(|test| self.test(&field, test, shape))
+                .map(|test| self.test(&field, test, fetch, shape))
                 .collect::<Result<_, _>>()?,
         })
     }
 
-    fn test(&self, field: &str, raw: &RawWhere, shape: &Shape) -> Result<Test, CatalogueError> {
+    fn test(
+        &self,
+        field: &str,
+        raw: &RawWhere,
+        fetch: Fetch,
+        shape: &Shape,
+    ) -> Result<Test, CatalogueError> {
         self.known(field, &raw.column, shape)?;
+        if raw.newest_fiscal_year.is_some() && fetch == Fetch::Newest {
+            return self.fault(field, "the newest year is known of every row only");
+        }
         let mut holds = [
             raw.one_of.clone().map(Holds::In),
             raw.not_in.clone().map(Holds::NotIn),
@@ -496,6 +542,7 @@ impl Checker<'_> {
             raw.lacks.clone().map(Holds::Lacks),
             raw.null.map(Holds::Null),
             raw.to_come.map(|_| Holds::ToCome),
+            raw.newest_fiscal_year.map(|_| Holds::NewestFiscalYear),
         ]
         .into_iter()
         .flatten();

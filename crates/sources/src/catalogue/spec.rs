@@ -30,6 +30,14 @@ pub(crate) struct RawEntry {
     pub(crate) fetch: Fetch,
     #[serde(default)]
     pub(crate) row_key: Vec<String>,
+    /// Rows that are no business of the source are left out by the publisher.
+    #[serde(default)]
+    pub(crate) only: Vec<RawOnly>,
+    /// Only rows with a date that can be believed are asked for: the dataset cannot be searched without.
+    #[serde(default)]
+    pub(crate) bounded: bool,
+    /// Where extracts are stacked: the column that tells them apart. Only the newest is kept.
+    pub(crate) latest_by: Option<String>,
     #[serde(default, rename = "match")]
     pub(crate) matches: Vec<RawMatch>,
     #[serde(default)]
@@ -73,6 +81,14 @@ pub(crate) enum Fetch {
 pub(crate) struct RawAlso {
     pub(crate) role: String,
     pub(crate) dataset: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RawOnly {
+    pub(crate) column: String,
+    #[serde(rename = "in")]
+    pub(crate) one_of: Vec<String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -145,6 +161,17 @@ pub(crate) struct RawOrder {
     pub(crate) layout: Option<Layout>,
     #[serde(default = "yes")]
     pub(crate) descending: bool,
+    /// The oldest year that is believed.
+    #[serde(default = "first_year")]
+    pub(crate) from_year: i32,
+    /// Whether the column's name is known from hearsay: without it the order is unknown, which is no fault.
+    #[serde(default)]
+    pub(crate) doubtful: bool,
+}
+
+/// New York has older buildings, but no older record in these sets.
+const fn first_year() -> i32 {
+    1900
 }
 
 const fn yes() -> bool {
@@ -212,6 +239,8 @@ pub(crate) struct RawWhere {
     pub(crate) null: Option<bool>,
     /// Whether the date is today or later.
     pub(crate) to_come: Option<bool>,
+    /// Whether the date is in the newest fiscal year (July to June) of all of the building's.
+    pub(crate) newest_fiscal_year: Option<bool>,
 }
 
 #[derive(Debug, Deserialize)]

@@ -1,8 +1,10 @@
 //! The one source that runs every catalogue entry without code of its own.
 
+mod count;
+mod extra;
+
 use std::{
-    borrow::Cow,
-    collections::{BTreeMap, HashMap, HashSet},
+    collections::{BTreeMap, HashSet},
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering::Relaxed},
@@ -11,24 +13,23 @@ use std::{
 
 use async_trait::async_trait;
 use brownstone_domain::{
-    Bbl, FieldValue, MatchedBy, Record, SourceData, SourceEntry, SourceStatus, published::parse_day,
+    MatchedBy, Record, SourceData, SourceEntry, SourceStatus, published::parse_day,
 };
-use brownstone_soda::{
-    Bounds, Column, Condition, Literal, Query, Row, Rows, Select, Soda, SodaError, all_rows,
-};
+use brownstone_soda::{Bounds, Condition, Query, Rows, Soda, SodaError, all_rows};
 use serde_json::value::RawValue;
 use time::Date;
 use tokio::time::Instant;
 
 use crate::{
-    LotKind, Source, SourceInfo, Subject,
+    Source, SourceInfo, Subject,
     catalogue::{
-        Child, Entry,
-        spec::{Fetch, LiteralType, SummaryOf},
+        Entry,
+        spec::{Fetch, SummaryOf},
     },
     deps::Shared,
+    keys::choose,
     matching::{Keys, MatchRule},
-    summary::{Group, GroupFacts, Whole, raw_text, sum_alias, summarise},
+    summary::{GroupFacts, Whole, summarise},
 };
 
 /// Records shown at most.
@@ -37,12 +38,8 @@ pub(crate) const CAP: usize = 100;
 const ASK: u32 = 101;
 /// Rows asked for when rubbish dates crowd the top: the newest hundred and a margin for rubbish inside the window.
 const ASK_WINDOW: u32 = 200;
-/// Groups a summary is made of at most; more means that a column is no word of a small set.
-const MOST_GROUPS: u32 = 5_000;
 /// Rows of one building at most; far above the largest.
 const MOST_ROWS: usize = 50_000;
-/// Values of one `in (...)`.
-const MOST_VALUES: usize = Condition::MAX_IN;
 
 /// Why a source has no answer. For the log; the entry says `error`.
 #[derive(Debug, thiserror::Error)]
@@ -140,6 +137,7 @@ impl SodaSource {
             let Some(condition) = rule.condition(keys, other) else {
                 continue;
             };
+            let condition = self.narrowed(condition);
             let answer = match how {
                 Ask::Newest => {
                     let query = self.newest_query(condition.clone());
@@ -163,6 +161,20 @@ impl SodaSource {
             }
         }
         Err(refused)
+    }
+
+    /// The condition, within what the entry is about.
+    fn narrowed(&self, condition: Condition) -> Condition {
+        let window = match self.entry.bounded {
+            true => self.entry.order.window(self.today()),
+            false => None,
+        };
+        self.entry
+            .only
+            .iter()
+            .cloned()
+            .chain(window)
+            .fold(condition, Condition::and)
     }
 
     fn soda(&self) -> &dyn Soda {
@@ -307,10 +319,12 @@ impl SodaSource {
         let entry = &self.entry;
         let today = self.today();
         if let Some(key) = entry.order.date_column()
+            && !key.doubtful
             && missing.contains(key.column.as_str())
         {
             return Err(Failure::Drift("the date to sort by is gone"));
         }
+        self.keep_latest(&mut records);
         entry.order.sort(&mut records, today);
         self.drop_repeats(&mut records);
         let count = records.len() as u64;
@@ -371,6 +385,19 @@ impl SodaSource {
             .then(|| record.text(key.column.as_str()).map(str::to_owned))?
     }
 
+    /// Leaves the records of the newest extract, where the publisher stacks extracts.
+    fn keep_latest(&self, records: &mut Vec<Record>) {
+        let Some(column) = &self.entry.latest_by else {
+            return;
+        };
+        let extract = |record: &Record| {
+            let text = record.text(column.as_str())?.trim();
+            Some((parse_day(text), text.to_owned()))
+        };
+        let latest = records.iter().filter_map(extract).max();
+        records.retain(|record| extract(record) == latest);
+    }
+
     /// Leaves of the records with one row key the first, which is the newest.
     fn drop_repeats(&self, records: &mut Vec<Record>) {
         let key = &self.entry.row_key;
@@ -386,224 +413,6 @@ impl SodaSource {
             // A record without the key is itself.
             values.iter().all(String::is_empty) || seen.insert(values)
         });
-    }
-
-    /// The publisher's counts and sums by every combination of the columns that the summaries need. What the dataset no
-    /// longer has or can no longer add up is left out step by step; the count itself always remains.
-    async fn groups(
-        &self,
-        condition: &Condition,
-        missing: &HashSet<String>,
-        deadline: Instant,
-    ) -> Result<(Vec<Group>, Vec<String>, HashSet<String>), Failure> {
-        let soda = self.soda();
-        let mut by: Vec<String> = Vec::new();
-        let mut summed: Vec<String> = Vec::new();
-        let usable = |field: &&crate::summary::Summary| {
-            field.needs().all(|column| !missing.contains(column))
-        };
-        for field in self.entry.summary.iter().filter(usable) {
-            by.extend(field.group_columns().map(str::to_owned));
-            if field.of == SummaryOf::Sum {
-                summed.push(field.column.clone());
-            }
-        }
-        for columns in [&mut by, &mut summed] {
-            columns.sort();
-            columns.dedup();
-        }
-        let plans = [
-            (by.clone(), summed.clone()),
-            (by.clone(), Vec::new()),
-            (Vec::new(), Vec::new()),
-        ];
-        let mut refused = None;
-        for (by, summed) in plans {
-            let lost: HashSet<String> = missing
-                .iter()
-                .cloned()
-                .chain(self.columns_lost(&by, &summed))
-                .collect();
-            let query = grouped(&self.entry, condition, &by, &summed)?;
-            match soda.rows(&query, deadline).await {
-                Ok(rows) if rows.rows.len() >= MOST_GROUPS as usize => {
-                    refused = Some(Failure::Drift("a column has too many values to count by"));
-                }
-                Ok(rows) => return Ok((groups_of(rows)?, summed, lost)),
-                Err(error @ (SodaError::NoSuchColumn { .. } | SodaError::BadQuery { .. })) => {
-                    tracing::warn!(source = %self.entry.info.key, %error, "summary");
-                    refused = Some(error.into());
-                }
-                Err(error) => return Err(error.into()),
-            }
-        }
-        Err(refused.unwrap_or(Failure::Drift("nothing can be counted")))
-    }
-
-    /// The columns of summaries that a plan cannot give.
-    fn columns_lost(&self, by: &[String], summed: &[String]) -> Vec<String> {
-        self.entry
-            .summary
-            .iter()
-            .flat_map(|field| {
-                let grouped = field
-                    .group_columns()
-                    .map(str::to_owned)
-                    .filter(|column| !by.contains(column));
-                let sum = (field.of == SummaryOf::Sum && !summed.contains(&field.column))
-                    .then(|| field.column.clone());
-                grouped.chain(sum).collect::<Vec<_>>()
-            })
-            .collect()
-    }
-
-    /// Distinct values, of the row key and where a summary wants them.
-    async fn distinct(
-        &self,
-        condition: &Condition,
-        missing: &HashSet<String>,
-        deadline: Instant,
-    ) -> Result<BTreeMap<String, u64>, Failure> {
-        let wanted = self
-            .entry
-            .summary
-            .iter()
-            .filter(|field| field.of == SummaryOf::Distinct)
-            .map(|field| field.column.as_str());
-        let mut columns: Vec<&str> = wanted
-            .chain(self.entry.row_key.iter().map(Column::as_str))
-            .filter(|column| !missing.contains(*column))
-            .collect();
-        columns.sort_unstable();
-        columns.dedup();
-        if columns.is_empty() {
-            return Ok(BTreeMap::new());
-        }
-        let select = columns
-            .iter()
-            .enumerate()
-            .map(|(at, column)| {
-                Ok(Select::CountDistinct(
-                    name(column)?,
-                    name(&format!("distinct_{at}"))?,
-                ))
-            })
-            .collect::<Result<Vec<_>, Failure>>()?;
-        let query = Query::of(self.entry.dataset.clone())
-            .select(select)
-            .filter(condition.clone())
-            .limit(1);
-        let soda = self.soda();
-        match soda.rows(&query, deadline).await {
-            Ok(rows) => Ok(columns
-                .iter()
-                .enumerate()
-                .filter_map(|(at, column)| {
-                    let row = rows.rows.first()?;
-                    let count = whole_number(row, &format!("distinct_{at}"))?;
-                    Some(((*column).to_owned(), count))
-                })
-                .collect()),
-            Err(error @ (SodaError::NoSuchColumn { .. } | SodaError::BadQuery { .. })) => {
-                tracing::warn!(source = %self.entry.info.key, %error, "distinct");
-                Ok(BTreeMap::new())
-            }
-            Err(error) => Err(error.into()),
-        }
-    }
-
-    /// The oldest date that can be believed, as published.
-    async fn oldest(
-        &self,
-        condition: &Condition,
-        today: Date,
-        deadline: Instant,
-    ) -> Result<Option<String>, Failure> {
-        let wanted = self
-            .entry
-            .summary
-            .iter()
-            .any(|field| field.of == SummaryOf::Oldest);
-        let (Some(key), Some(window), true) = (
-            self.entry.order.date_column(),
-            self.entry.order.window(today),
-            wanted,
-        ) else {
-            return Ok(None);
-        };
-        let query = Query::of(self.entry.dataset.clone())
-            .select([Select::Min(key.column.clone(), name("oldest")?)])
-            .filter(condition.clone().and(window))
-            .limit(1);
-        let soda = self.soda();
-        let rows = soda.rows(&query, deadline).await?;
-        Ok(rows
-            .rows
-            .first()
-            .and_then(|row| row.get("oldest"))
-            .and_then(|raw| raw_text(raw).map(Cow::into_owned)))
-    }
-
-    /// Puts the rows of another dataset into the records they belong to.
-    async fn add_children(
-        &self,
-        child: &Child,
-        records: &mut [Record],
-        deadline: Instant,
-    ) -> Result<(), Failure> {
-        let parents: Vec<Option<String>> = records
-            .iter()
-            .map(|record| record.text(&child.parent).map(plain_key))
-            .collect();
-        let mut wanted: Vec<&String> = parents.iter().flatten().collect();
-        wanted.sort();
-        wanted.dedup();
-        let mut found: HashMap<String, Vec<Record>> = HashMap::new();
-        for chunk in wanted.chunks(MOST_VALUES) {
-            let values = chunk.iter().filter_map(|value| match child.literal {
-                LiteralType::Text => Some(Literal::Text((*value).clone())),
-                LiteralType::Number => value.parse().ok().map(Literal::Number),
-            });
-            let Some(condition) = Condition::any_of(child.column.clone(), values) else {
-                continue;
-            };
-            let query = Query::of(child.dataset.clone()).filter(condition);
-            let soda = self.soda();
-            let mut rows = every(soda, &query, MOST_ROWS, deadline).await?;
-            if let Some(order) = &child.order {
-                rows.rows.sort_by_cached_key(|row| {
-                    row.get(order.as_str()).and_then(|raw| sortable(raw))
-                });
-            }
-            let header = rows.fields;
-            for row in rows.rows {
-                let record = child.shape.record(row, header.as_deref());
-                if let Some(key) = record.text(child.column.as_str()).map(plain_key) {
-                    found.entry(key).or_default().push(record);
-                }
-            }
-        }
-        let nothing = Vec::new();
-        for (record, parent) in records.iter_mut().zip(parents) {
-            let rows = parent.and_then(|key| found.get(&key)).unwrap_or(&nothing);
-            let json = serde_json::value::to_raw_value(rows)?;
-            record.push(child.field.as_str(), FieldValue::Json(json));
-        }
-        Ok(())
-    }
-
-    /// Adds the words for the codes.
-    pub(crate) async fn add_texts(&self, records: &mut [Record], deadline: Instant) {
-        for lookup in &self.entry.lookups {
-            let table = self.shared.codes(self.entry.host, lookup, deadline).await;
-            for record in &mut *records {
-                let text = table
-                    .as_ref()
-                    .and_then(|table| table.get(record.text(&lookup.column)?.trim()))
-                    .map_or(FieldValue::Null, |text| FieldValue::Text(text.clone()));
-                record.push(lookup.field.as_str(), text);
-            }
-        }
     }
 }
 
@@ -682,72 +491,6 @@ pub(crate) fn source_data(
     }
 }
 
-/// The first rule, in the catalogue's order, for which the subject has a key, and those keys.
-///
-/// Where the subject lacks the key (a lot's report has no BIN, a building without a lot no BBL), the city's building
-/// footprints say which buildings stand on the lot or on which lot a building stands. `None`: they answered, and there
-/// is none, so the publisher, who knows nothing but that key, can have nothing.
-pub(crate) async fn choose<'a>(
-    entry: &'a Entry,
-    shared: &Shared,
-    subject: &Subject,
-    deadline: Instant,
-) -> Result<Option<(&'a MatchRule, Keys)>, SodaError> {
-    for rule in &entry.rules {
-        if rule.by_bin() {
-            if let Some(bin) = subject.bin {
-                return Ok(Some((rule, Keys::Bins(vec![bin]))));
-            }
-        } else if let Some(keys) = lots(entry, shared, subject, deadline).await? {
-            return Ok(Some((rule, keys)));
-        }
-    }
-    let by_bin = entry.rules.iter().find(|rule| rule.by_bin());
-    if let (Some(rule), None) = (by_bin, subject.bin) {
-        let mut bins = subject.lot_bins.clone();
-        if let (true, Some(bbl)) = (bins.is_empty(), subject.bbl) {
-            let buildings = shared.directory.buildings_on(bbl, deadline).await?;
-            bins.extend(buildings.iter().map(|building| building.bin));
-        }
-        return Ok((!bins.is_empty()).then_some((rule, Keys::Bins(bins))));
-    }
-    let by_lot = entry.rules.iter().find(|rule| !rule.by_bin());
-    if let (Some(rule), Some(bin), None) = (by_lot, subject.bin, subject.bbl) {
-        let building = shared.directory.building(bin, deadline).await?;
-        return Ok(building.and_then(|building| building.bbl).map(|lot| {
-            let lots = vec![lot];
-            (rule, Keys::Lots { lots, unit: false })
-        }));
-    }
-    Ok(None)
-}
-
-/// The lots an entry wants, of those the subject has.
-async fn lots(
-    entry: &Entry,
-    shared: &Shared,
-    subject: &Subject,
-    deadline: Instant,
-) -> Result<Option<Keys>, SodaError> {
-    let one = |lot: Bbl, unit| Keys::Lots {
-        lots: vec![lot],
-        unit,
-    };
-    Ok(match (entry.info.lot, subject.bbl, subject.unit_bbl) {
-        (LotKind::Unit, _, Some(unit)) => Some(one(unit, true)),
-        (LotKind::Base, Some(bbl), _) if bbl.is_billing_lot() => {
-            let lots = shared.directory.base_lots(bbl, deadline).await?;
-            Some(if lots.is_empty() {
-                one(bbl, false)
-            } else {
-                Keys::Lots { lots, unit: false }
-            })
-        }
-        (_, Some(bbl), _) => Some(one(bbl, false)),
-        (_, None, _) => None,
-    })
-}
-
 /// Columns the catalogue knows and the publisher's header does not name.
 fn missing_columns(entry: &Entry, rows: &Rows) -> HashSet<String> {
     let Some(header) = &rows.fields else {
@@ -759,61 +502,4 @@ fn missing_columns(entry: &Entry, rows: &Rows) -> HashSet<String> {
         .filter(|known| !header.iter().any(|column| column == known))
         .map(str::to_owned)
         .collect()
-}
-
-fn grouped(
-    entry: &Entry,
-    condition: &Condition,
-    by: &[String],
-    summed: &[String],
-) -> Result<Query, Failure> {
-    let by = by
-        .iter()
-        .map(|column| name(column))
-        .collect::<Result<Vec<_>, _>>()?;
-    let mut select: Vec<Select> = by.iter().cloned().map(Select::Column).collect();
-    select.push(Select::Count(name("row_total")?));
-    for (at, column) in summed.iter().enumerate() {
-        select.push(Select::Sum(name(column)?, name(&sum_alias(at))?));
-    }
-    Ok(Query::of(entry.dataset.clone())
-        .select(select)
-        .filter(condition.clone())
-        .group(by)
-        .limit(MOST_GROUPS))
-}
-
-fn groups_of(rows: Rows) -> Result<Vec<Group>, Failure> {
-    rows.rows
-        .into_iter()
-        .map(|row| {
-            let count =
-                whole_number(&row, "row_total").ok_or(Failure::Drift("a count is no number"))?;
-            Ok(Group { count, row })
-        })
-        .collect()
-}
-
-fn whole_number(row: &Row, column: &str) -> Option<u64> {
-    row.get(column)
-        .and_then(|raw| raw_text(raw)?.trim().parse().ok())
-}
-
-/// A column name that was checked before, or is our own.
-fn name(column: &str) -> Result<Column, Failure> {
-    Column::new(column).map_err(|_| Failure::Drift("a column's name is no name"))
-}
-
-/// A key as it joins: without blanks and without a number's decimals.
-fn plain_key(text: &str) -> String {
-    match FieldValue::identifier(text.trim()) {
-        FieldValue::Text(plain) => plain,
-        _ => text.to_owned(),
-    }
-}
-
-/// Numbers by size, then texts.
-fn sortable(raw: &RawValue) -> Option<(u64, String)> {
-    let text = raw_text(raw)?;
-    Some((text.parse().unwrap_or(u64::MAX), text.into_owned()))
 }
