@@ -1,0 +1,322 @@
+//! Accounts, keys and their audit trail. Each change and its audit line are one transaction.
+
+use async_trait::async_trait;
+use brownstone_accounts::model::{
+    Account, AccountId, AuditEntry, KeyHash, KeyId, KeyRecord, Overrides, Suspension,
+};
+use brownstone_accounts::traits::{AccountStore, StoreError};
+use diesel::prelude::*;
+use diesel::result::{DatabaseErrorKind, Error as QueryError};
+use diesel_async::RunQueryDsl;
+use time::OffsetDateTime;
+
+use crate::account_rows::{AccountRow, AuditRow, KeyRow};
+use crate::error::Fault;
+use crate::moment::At;
+use crate::pool::{reading, writing};
+use crate::schema::{accounts, api_keys, audit};
+use crate::store::Store;
+
+/// Keys noted in one transaction; the notes need not be made all at once.
+const TOUCHED_AT_ONCE: usize = 100;
+
+/// A change that touched no row had no row to touch.
+fn found(rows: usize, what: &'static str) -> Result<(), Fault> {
+    match rows {
+        0 => Err(Fault::Missing(what)),
+        _ => Ok(()),
+    }
+}
+
+/// A key's foreign key is its account.
+fn without_account(error: QueryError) -> Fault {
+    match error {
+        QueryError::DatabaseError(DatabaseErrorKind::ForeignKeyViolation, _) => {
+            Fault::Missing("account")
+        }
+        other => Fault::Query(other),
+    }
+}
+
+#[async_trait]
+impl AccountStore for Store {
+    async fn create_account(
+        &self,
+        account: &Account,
+        audit_entry: &AuditEntry,
+    ) -> Result<(), StoreError> {
+        let row = AccountRow::from(account);
+        let line = AuditRow::from(audit_entry);
+        Ok(writing!(self, |connection| {
+            let rows = diesel::insert_into(accounts::table)
+                .values(row)
+                .on_conflict(accounts::email)
+                .do_nothing()
+                .execute(connection)
+                .await?;
+            if rows == 0 {
+                return Err(Fault::EmailTaken);
+            }
+            diesel::insert_into(audit::table)
+                .values(line)
+                .execute(connection)
+                .await?;
+            Ok(())
+        })?)
+    }
+
+    async fn account(&self, id: &AccountId) -> Result<Option<Account>, StoreError> {
+        let id = id.clone();
+        let row: Option<AccountRow> = reading!(self, |connection| {
+            Ok(accounts::table
+                .find(id.as_str())
+                .select(AccountRow::as_select())
+                .first(connection)
+                .await
+                .optional()?)
+        })?;
+        Ok(row.map(Account::try_from).transpose()?)
+    }
+
+    async fn account_by_email(&self, email: &str) -> Result<Option<Account>, StoreError> {
+        let email = email.to_owned();
+        let row: Option<AccountRow> = reading!(self, |connection| {
+            Ok(accounts::table
+                .filter(accounts::email.eq(email))
+                .select(AccountRow::as_select())
+                .first(connection)
+                .await
+                .optional()?)
+        })?;
+        Ok(row.map(Account::try_from).transpose()?)
+    }
+
+    async fn set_suspension(
+        &self,
+        id: &AccountId,
+        suspension: Option<&Suspension>,
+        audit_entry: &AuditEntry,
+    ) -> Result<(), StoreError> {
+        let id = id.clone();
+        let (at, reason) = suspension
+            .map(|suspension| (At(suspension.at), suspension.reason.clone()))
+            .unzip();
+        let line = AuditRow::from(audit_entry);
+        Ok(writing!(self, |connection| {
+            let rows = diesel::update(accounts::table.find(id.as_str()))
+                .set((
+                    accounts::suspended_at.eq(at),
+                    accounts::suspension_reason.eq(reason),
+                ))
+                .execute(connection)
+                .await?;
+            found(rows, "account")?;
+            diesel::insert_into(audit::table)
+                .values(line)
+                .execute(connection)
+                .await?;
+            Ok(())
+        })?)
+    }
+
+    async fn set_overrides(
+        &self,
+        id: &AccountId,
+        overrides: Overrides,
+        audit_entry: &AuditEntry,
+    ) -> Result<(), StoreError> {
+        let id = id.clone();
+        let line = AuditRow::from(audit_entry);
+        Ok(writing!(self, |connection| {
+            let rows = diesel::update(accounts::table.find(id.as_str()))
+                .set((
+                    accounts::per_minute.eq(overrides.per_minute.map(i64::from)),
+                    accounts::per_day.eq(overrides.per_day.map(i64::from)),
+                ))
+                .execute(connection)
+                .await?;
+            found(rows, "account")?;
+            diesel::insert_into(audit::table)
+                .values(line)
+                .execute(connection)
+                .await?;
+            Ok(())
+        })?)
+    }
+
+    async fn insert_key(
+        &self,
+        key: &KeyRecord,
+        audit_entry: &AuditEntry,
+    ) -> Result<(), StoreError> {
+        let row = KeyRow::from(key);
+        let line = AuditRow::from(audit_entry);
+        Ok(writing!(self, |connection| {
+            diesel::insert_into(api_keys::table)
+                .values(row)
+                .execute(connection)
+                .await
+                .map_err(without_account)?;
+            diesel::insert_into(audit::table)
+                .values(line)
+                .execute(connection)
+                .await?;
+            Ok(())
+        })?)
+    }
+
+    async fn rotate_key(
+        &self,
+        old: &KeyId,
+        ends_at: OffsetDateTime,
+        new: &KeyRecord,
+        audit_entry: &AuditEntry,
+    ) -> Result<(), StoreError> {
+        let (old, account, ends_at) = (old.clone(), new.account.clone(), At(ends_at));
+        let row = KeyRow::from(new);
+        let line = AuditRow::from(audit_entry);
+        Ok(writing!(self, |connection| {
+            // Only a key of the new one's own account, whatever the caller made of it.
+            let rows = diesel::update(
+                api_keys::table
+                    .filter(api_keys::id.eq(old.as_str()))
+                    .filter(api_keys::account_id.eq(account.as_str())),
+            )
+            .set(
+                api_keys::expires_at.eq(diesel::dsl::case_when(
+                    api_keys::expires_at.lt(ends_at),
+                    api_keys::expires_at,
+                )
+                .otherwise(
+                    Some(ends_at).into_sql::<diesel::sql_types::Nullable<crate::moment::Moment>>(),
+                )),
+            )
+            .execute(connection)
+            .await?;
+            found(rows, "key")?;
+            diesel::insert_into(api_keys::table)
+                .values(row)
+                .execute(connection)
+                .await
+                .map_err(without_account)?;
+            diesel::insert_into(audit::table)
+                .values(line)
+                .execute(connection)
+                .await?;
+            Ok(())
+        })?)
+    }
+
+    async fn revoke_key(
+        &self,
+        id: &KeyId,
+        at: OffsetDateTime,
+        audit_entry: &AuditEntry,
+    ) -> Result<(), StoreError> {
+        let (id, at) = (id.clone(), At(at));
+        let line = AuditRow::from(audit_entry);
+        Ok(writing!(self, |connection| {
+            let rows = diesel::update(api_keys::table.find(id.as_str()))
+                .set(
+                    api_keys::revoked_at.eq(diesel::dsl::case_when(
+                        api_keys::revoked_at.is_null(),
+                        Some(at).into_sql::<diesel::sql_types::Nullable<crate::moment::Moment>>(),
+                    )
+                    .otherwise(api_keys::revoked_at)),
+                )
+                .execute(connection)
+                .await?;
+            found(rows, "key")?;
+            diesel::insert_into(audit::table)
+                .values(line)
+                .execute(connection)
+                .await?;
+            Ok(())
+        })?)
+    }
+
+    async fn key(&self, id: &KeyId) -> Result<Option<KeyRecord>, StoreError> {
+        let id = id.clone();
+        let row: Option<KeyRow> = reading!(self, |connection| {
+            Ok(api_keys::table
+                .find(id.as_str())
+                .select(KeyRow::as_select())
+                .first(connection)
+                .await
+                .optional()?)
+        })?;
+        Ok(row.map(KeyRecord::try_from).transpose()?)
+    }
+
+    async fn keys(&self, account: &AccountId) -> Result<Vec<KeyRecord>, StoreError> {
+        let account = account.clone();
+        let rows: Vec<KeyRow> = reading!(self, |connection| {
+            Ok(api_keys::table
+                .filter(api_keys::account_id.eq(account.as_str()))
+                .order((api_keys::created_at, api_keys::id))
+                .select(KeyRow::as_select())
+                .load(connection)
+                .await?)
+        })?;
+        let keys: Result<Vec<KeyRecord>, Fault> =
+            rows.into_iter().map(KeyRecord::try_from).collect();
+        Ok(keys?)
+    }
+
+    async fn key_by_hash(
+        &self,
+        hash: &KeyHash,
+    ) -> Result<Option<(KeyRecord, Account)>, StoreError> {
+        let hash = hash.0;
+        let row: Option<(KeyRow, AccountRow)> = reading!(self, |connection| {
+            Ok(api_keys::table
+                .inner_join(accounts::table)
+                .filter(api_keys::hash.eq(hash.as_slice()))
+                .select((KeyRow::as_select(), AccountRow::as_select()))
+                .first(connection)
+                .await
+                .optional()?)
+        })?;
+        let both: Result<Option<(KeyRecord, Account)>, Fault> = row
+            .map(|(key, account)| Ok((key.try_into()?, account.try_into()?)))
+            .transpose();
+        Ok(both?)
+    }
+
+    async fn touch_keys(&self, used: &[(KeyId, OffsetDateTime)]) -> Result<(), StoreError> {
+        let mut used = used.to_vec();
+        // One order for everyone: two instances that note the same keys must not wait for each other in a ring.
+        used.sort_unstable();
+        for some in used.chunks(TOUCHED_AT_ONCE) {
+            let some = some.to_vec();
+            writing!(self, |connection| {
+                for (id, at) in some {
+                    let at = At(at);
+                    let earlier = api_keys::last_used_at
+                        .is_null()
+                        .or(api_keys::last_used_at.assume_not_null().lt(at));
+                    diesel::update(api_keys::table.find(id.as_str()).filter(earlier))
+                        .set(api_keys::last_used_at.eq(at))
+                        .execute(connection)
+                        .await?;
+                }
+                Ok(())
+            })?;
+        }
+        Ok(())
+    }
+
+    async fn audit(&self, account: &AccountId, limit: u32) -> Result<Vec<AuditEntry>, StoreError> {
+        let account = account.clone();
+        let rows: Vec<AuditRow> = reading!(self, |connection| {
+            Ok(audit::table
+                .filter(audit::account_id.eq(account.as_str()))
+                .order((audit::at.desc(), audit::id.desc()))
+                .limit(i64::from(limit))
+                .select(AuditRow::as_select())
+                .load(connection)
+                .await?)
+        })?;
+        Ok(rows.into_iter().map(AuditEntry::from).collect())
+    }
+}

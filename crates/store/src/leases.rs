@@ -1,0 +1,86 @@
+//! Rights to do one thing at a time over all instances. Each change is one statement that decides by the store's clock.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use brownstone_report_cache::traits::{Lease, StorageError};
+use diesel::prelude::*;
+use diesel::upsert::excluded;
+use diesel_async::RunQueryDsl;
+use time::OffsetDateTime;
+
+use crate::moment::StoreTime;
+use crate::pool::stating;
+use crate::schema::leases;
+use crate::store::Store;
+
+#[async_trait]
+impl Lease for Store {
+    async fn acquire(
+        &self,
+        name: &str,
+        holder: &str,
+        ttl: Duration,
+        now: Option<OffsetDateTime>,
+    ) -> Result<bool, StorageError> {
+        let (name, holder) = (name.to_owned(), holder.to_owned());
+        let changed: usize = stating!(self, |connection| {
+            let upsert = diesel::insert_into(leases::table)
+                .values((
+                    leases::name.eq(name),
+                    leases::holder.eq(holder),
+                    leases::ends_at.eq(StoreTime::after(ttl, now)),
+                ))
+                .on_conflict(leases::name)
+                .do_update()
+                .set((
+                    leases::holder.eq(excluded(leases::holder)),
+                    leases::ends_at.eq(excluded(leases::ends_at)),
+                ));
+            // The method's full path: the prelude's `filter` is not found here, and `filter_target` is another thing.
+            let upsert = diesel::query_dsl::methods::FilterDsl::filter(
+                upsert,
+                leases::ends_at
+                    .le(StoreTime::now(now))
+                    .or(leases::holder.eq(excluded(leases::holder))),
+            );
+            Ok(upsert.execute(connection).await?)
+        })?;
+        Ok(changed == 1)
+    }
+
+    async fn renew(
+        &self,
+        name: &str,
+        holder: &str,
+        ttl: Duration,
+        now: Option<OffsetDateTime>,
+    ) -> Result<bool, StorageError> {
+        let (name, holder) = (name.to_owned(), holder.to_owned());
+        let changed: usize = stating!(self, |connection| {
+            let held = leases::table
+                .filter(leases::name.eq(name))
+                .filter(leases::holder.eq(holder))
+                .filter(leases::ends_at.gt(StoreTime::now(now)));
+            Ok(diesel::update(held)
+                .set(leases::ends_at.eq(StoreTime::after(ttl, now)))
+                .execute(connection)
+                .await?)
+        })?;
+        Ok(changed == 1)
+    }
+
+    async fn release(&self, name: &str, holder: &str) -> Result<(), StorageError> {
+        let (name, holder) = (name.to_owned(), holder.to_owned());
+        Ok(stating!(self, |connection| {
+            diesel::delete(
+                leases::table
+                    .filter(leases::name.eq(name))
+                    .filter(leases::holder.eq(holder)),
+            )
+            .execute(connection)
+            .await?;
+            Ok(())
+        })?)
+    }
+}

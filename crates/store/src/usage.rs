@@ -1,0 +1,163 @@
+//! Usage counters.
+
+use std::collections::BTreeMap;
+
+use async_trait::async_trait;
+use brownstone_accounts::model::{AccountId, KeyId, UsageCounts, UsageKey};
+use brownstone_accounts::traits::{StoreError, UsageStore};
+use brownstone_domain::{Operation, Surface};
+use diesel::prelude::*;
+use diesel::upsert::excluded;
+use diesel_async::RunQueryDsl;
+use time::Date;
+
+use crate::error::Fault;
+use crate::pool::{many_rows, reading, writing};
+use crate::schema::usage_counts;
+use crate::store::Store;
+
+/// Rows in one statement: ten values each, below every database's bound on values.
+const ROWS_AT_ONCE: usize = 1_000;
+
+/// A row of `usage_counts`.
+// Without defaults for missing values, SQLite takes many rows in one statement too.
+#[derive(Debug, Clone, Queryable, Selectable, Insertable)]
+#[diesel(table_name = usage_counts, treat_none_as_default_value = false)]
+struct UsageRow {
+    account_id: String,
+    day: Date,
+    key_id: String,
+    surface: String,
+    operation: String,
+    calls: i64,
+    failed: i64,
+    units: i64,
+    rate_limited: i64,
+    permanent: i64,
+}
+
+impl TryFrom<(UsageKey, UsageCounts)> for UsageRow {
+    type Error = Fault;
+
+    fn try_from((key, counts): (UsageKey, UsageCounts)) -> Result<Self, Fault> {
+        let count = |n: u64| i64::try_from(n).map_err(|_| Fault::OutOfRange("count"));
+        Ok(Self {
+            account_id: key.account.as_str().to_owned(),
+            day: key.day,
+            key_id: key.key.as_str().to_owned(),
+            surface: key.surface.as_str().to_owned(),
+            operation: key.operation.spec().name.to_owned(),
+            calls: count(counts.calls)?,
+            failed: count(counts.failed)?,
+            units: count(counts.units)?,
+            rate_limited: count(counts.rate_limited)?,
+            permanent: count(counts.permanent)?,
+        })
+    }
+}
+
+impl TryFrom<UsageRow> for (UsageKey, UsageCounts) {
+    type Error = Fault;
+
+    fn try_from(row: UsageRow) -> Result<Self, Fault> {
+        let count = |n: i64| u64::try_from(n).map_err(|_| Fault::Unreadable("count"));
+        Ok((
+            UsageKey {
+                account: AccountId::from(row.account_id),
+                day: row.day,
+                key: KeyId::from(row.key_id),
+                surface: Surface::from_name(&row.surface).ok_or(Fault::Unreadable("surface"))?,
+                operation: Operation::from_name(&row.operation)
+                    .ok_or(Fault::Unreadable("operation"))?,
+            },
+            UsageCounts {
+                calls: count(row.calls)?,
+                failed: count(row.failed)?,
+                units: count(row.units)?,
+                rate_limited: count(row.rate_limited)?,
+                permanent: count(row.permanent)?,
+            },
+        ))
+    }
+}
+
+/// One row for each counter, in one order for everyone: a statement may not meet a row twice, and two instances must not
+/// wait for each other in a ring.
+fn merged(counts: &[(UsageKey, UsageCounts)]) -> Result<Vec<UsageRow>, Fault> {
+    type Order<'a> = (&'a str, Date, &'a str, &'static str, &'static str);
+    let mut sums: BTreeMap<Order<'_>, (&UsageKey, UsageCounts)> = BTreeMap::new();
+    for (key, more) in counts {
+        let order = (
+            key.account.as_str(),
+            key.day,
+            key.key.as_str(),
+            key.surface.as_str(),
+            key.operation.spec().name,
+        );
+        sums.entry(order).or_insert((key, UsageCounts::default())).1 += *more;
+    }
+    sums.into_values()
+        .map(|(key, sum)| UsageRow::try_from((key.clone(), sum)))
+        .collect()
+}
+
+many_rows!(add_rows, AddRows, UsageRow, |rows| {
+    diesel::insert_into(usage_counts::table)
+        .values(rows)
+        .on_conflict((
+            usage_counts::account_id,
+            usage_counts::day,
+            usage_counts::key_id,
+            usage_counts::surface,
+            usage_counts::operation,
+        ))
+        .do_update()
+        .set((
+            usage_counts::calls.eq(usage_counts::calls + excluded(usage_counts::calls)),
+            usage_counts::failed.eq(usage_counts::failed + excluded(usage_counts::failed)),
+            usage_counts::units.eq(usage_counts::units + excluded(usage_counts::units)),
+            usage_counts::rate_limited
+                .eq(usage_counts::rate_limited + excluded(usage_counts::rate_limited)),
+            usage_counts::permanent.eq(usage_counts::permanent + excluded(usage_counts::permanent)),
+        ))
+});
+
+#[async_trait]
+impl UsageStore for Store {
+    async fn add_usage(&self, counts: &[(UsageKey, UsageCounts)]) -> Result<(), StoreError> {
+        let rows = merged(counts)?;
+        if rows.is_empty() {
+            return Ok(());
+        }
+        Ok(writing!(self, |connection| {
+            for some in rows.chunks(ROWS_AT_ONCE) {
+                connection.add_rows(some.to_vec()).await?;
+            }
+            Ok(())
+        })?)
+    }
+
+    async fn usage_since(
+        &self,
+        account: &AccountId,
+        from: Date,
+    ) -> Result<Vec<(UsageKey, UsageCounts)>, StoreError> {
+        let account = account.clone();
+        let rows: Vec<UsageRow> = reading!(self, |connection| {
+            Ok(usage_counts::table
+                .filter(usage_counts::account_id.eq(account.as_str()))
+                .filter(usage_counts::day.ge(from))
+                .order((
+                    usage_counts::day,
+                    usage_counts::key_id,
+                    usage_counts::surface,
+                    usage_counts::operation,
+                ))
+                .select(UsageRow::as_select())
+                .load(connection)
+                .await?)
+        })?;
+        let counts: Result<Vec<_>, Fault> = rows.into_iter().map(TryFrom::try_from).collect();
+        Ok(counts?)
+    }
+}
