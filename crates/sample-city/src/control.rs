@@ -21,6 +21,9 @@ pub const GEOSEARCH: &str = "geosearch";
 /// The name of the datasets' metadata.
 pub const VIEWS: &str = "views";
 
+/// The name of the federal flood layer.
+pub const FLOOD: &str = "flood";
+
 /// How many queries of a dataset are remembered.
 const REMEMBERED: usize = 200;
 
@@ -129,7 +132,7 @@ struct Switches {
 
 /// The switches of a running city. Clones are the same switches.
 ///
-/// A name is a dataset's id, [`GEOSEARCH`], [`VIEWS`], or [`EVERY_DATASET`].
+/// A name is a dataset's id, [`GEOSEARCH`], [`VIEWS`], [`FLOOD`], or [`EVERY_DATASET`].
 #[derive(Debug, Clone)]
 pub struct Control {
     city: Arc<City>,
@@ -292,7 +295,7 @@ impl Control {
 /// The names a call answers to, the narrow one first.
 fn names(name: &str) -> Vec<&str> {
     match name {
-        GEOSEARCH | VIEWS => vec![name],
+        GEOSEARCH | VIEWS | FLOOD => vec![name],
         _ => vec![name, EVERY_DATASET],
     }
 }

@@ -66,8 +66,8 @@ impl Maker<'_> {
                 Ok(())
             }
             Each::Parent => {
-                for record in parent {
-                    let seed = self.seed(at, &[self.records.len() as u64]);
+                for (number, record) in parent.iter().enumerate() {
+                    let seed = self.seed(at, &[number as u64]);
                     self.times(block, record.subject, seed, Some(record))?;
                 }
                 Ok(())
@@ -260,7 +260,10 @@ fn subjects(block: &Block) -> Vec<Subject> {
         unit: None,
         base: None,
     };
-    let chosen: Vec<&'static Building> = buildings().iter().filter(wanted).collect();
+    let chosen: Vec<&'static Building> = (buildings().iter())
+        .filter(wanted)
+        .filter(|building| block.condominiums || building.condominium.is_none())
+        .collect();
     if block.each == Each::Building {
         return chosen.into_iter().map(of).collect();
     }
@@ -319,6 +322,13 @@ fn fact(subject: &Subject, name: &str) -> Option<Option<String>> {
         "boro" => Some(borough.digit().to_string()),
         "borough" => Some(borough.name().to_owned()),
         "BOROUGH" => Some(borough.name().to_uppercase()),
+        // The hearings' own spelling.
+        "BOROUGH_OATH" => Some(
+            borough
+                .name()
+                .to_uppercase()
+                .replace("STATEN ISLAND", "STATEN IS"),
+        ),
         "boro_letters" => Some(borough.letters().to_owned()),
         "block" => Some(lot.block().to_string()),
         "lot" => Some(lot.lot().to_string()),

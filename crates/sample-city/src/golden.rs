@@ -90,6 +90,149 @@ fn records_of_the_named_buildings() {
 }
 
 #[test]
+fn every_dataset_but_the_lookups_has_records_of_a_named_building() {
+    let without: Vec<&str> = dataset_ids()
+        .filter(|id| {
+            let of_named = |record: &crate::generate::Record| {
+                buildings()
+                    .iter()
+                    .any(|building| building.kind == BuildingKind::Named && record.is_of(building))
+            };
+            !records_of(id).iter().any(of_named)
+        })
+        .collect();
+    assert_eq!(
+        without,
+        [
+            "6v9u-ndjg",
+            "7isb-wh4c",
+            "7zb8-7bpk",
+            "94g4-w6xz",
+            "myn9-hwsy"
+        ]
+    );
+}
+
+#[test]
+fn traps_of_the_publishers_are_there() {
+    let city = City::made_up();
+    let count = |dataset: &str, condition: &str| rows(&city, dataset, condition).len();
+    for (dataset, condition, trap) in [
+        (
+            "bs8b-p36w",
+            "c_o_issue_date > '2100-01-01'",
+            "a certificate of 2105",
+        ),
+        (
+            "jz4z-kudi",
+            "violation_date > '2100-01-01'",
+            "a hearing of 2109",
+        ),
+        ("3h2n-5cm9", "issue_date = '00000000'", "a date of zeros"),
+        (
+            "3h2n-5cm9",
+            "house_number = 'TEST' and bin is null",
+            "a test record",
+        ),
+        (
+            "xxbr-ypig",
+            "permit_expiration_date < '1900-01-01'",
+            "a placeholder for no date",
+        ),
+        (
+            "xpbf-ithr",
+            "order_issue_date < '1000-01-01'",
+            "a damaged year",
+        ),
+        (
+            "43nn-pn8j",
+            "inspection_date = '1900-01-01'",
+            "not yet inspected",
+        ),
+        (
+            "rbx6-tga4",
+            "job_filing_number = 'Permit is no'",
+            "no permit yet",
+        ),
+        (
+            "hg8x-zxpr",
+            "project_name = 'CONFIDENTIAL' and bbl is null",
+            "a confidential project",
+        ),
+        (
+            "6z8x-wfk4",
+            "bin is null and bbl is null",
+            "an eviction that did not geocode",
+        ),
+        (
+            "5zyy-y8am",
+            "energy_star_score = 'Not Available'",
+            "a word for nothing",
+        ),
+        (
+            "5zyy-y8am",
+            "nyc_borough_block_and_lot like '%;%'",
+            "several lots in one text",
+        ),
+        (
+            "9rz4-mjek",
+            "cycle = '10 Days Notice'",
+            "the other spelling",
+        ),
+        ("erm2-nwe9", "bbl is null", "a request at a crossing"),
+        (
+            "ic3t-wcy2",
+            "latest_action_date like '____-__-__ '",
+            "a second date format",
+        ),
+        (
+            "usep-8jbt",
+            "sale_price in (0, 1, 10)",
+            "a price that is none",
+        ),
+        (
+            "rgyu-ii48",
+            "starts_with(parid, '1018890001') and parid != '1018890001'",
+            "a padded key",
+        ),
+        (
+            "w2pb-icbu",
+            "gross_square_feet like '%,%'",
+            "a thousands comma",
+        ),
+        ("52dp-yji6", "bin_number = 1015862", "a number for a BIN"),
+        (
+            "jz4z-kudi",
+            "violation_location_borough = 'STATEN IS'",
+            "a cut borough",
+        ),
+        ("8h5j-fqxa", "document_id like 'FT_%'", "a film record"),
+    ] {
+        assert!(count(dataset, condition) > 0, "{trap}: {dataset}");
+    }
+    assert_eq!(
+        count("fdkv-4t4z", "bbl = 1000477501"),
+        0,
+        "zoning stands on base lots"
+    );
+    assert_eq!(count("fdkv-4t4z", "bbl = 1000470001"), 1);
+    assert_eq!(
+        count("scjx-j6np", "parid = '1000477501'"),
+        0,
+        "bills stand on unit lots"
+    );
+    assert!(count("scjx-j6np", "parid = '1000471002'") > 0);
+    let runs = "bin = '3231074' and dobrundate = '2026-11-18'";
+    assert_eq!(
+        (
+            count("i296-73x5", runs),
+            count("i296-73x5", "bin = '3231074'")
+        ),
+        (1, 3)
+    );
+}
+
+#[test]
 fn the_empire_state_building_has_250_ecb_violations_and_one_date_that_is_none() {
     let rows = rows(
         &City::made_up(),

@@ -48,6 +48,8 @@ pub(crate) struct Block {
     pub(crate) which: Which,
     /// Records of each subject, at least and at most.
     pub(crate) rows: (u64, u64),
+    /// Whether lots with a condominium are among the subjects.
+    pub(crate) condominiums: bool,
     /// Records over all subjects; stands in place of `rows`.
     pub(crate) total: Option<u64>,
     /// Values by which each record is made once more.
@@ -136,6 +138,8 @@ struct BlockFile {
     which: Which,
     #[serde(default = "default_rows")]
     rows: String,
+    #[serde(default = "yes")]
+    condominiums: bool,
     #[serde(default)]
     total: Option<u64>,
     #[serde(default)]
@@ -169,6 +173,10 @@ fn default_each() -> Each {
 
 fn default_which() -> Which {
     Which::All
+}
+
+fn yes() -> bool {
+    true
 }
 
 fn default_rows() -> String {
@@ -241,6 +249,7 @@ impl Spec {
                 each: block.each,
                 which: block.which,
                 rows: range(&block.rows)?,
+                condominiums: block.condominiums,
                 total: block.total,
                 series: block.series.into_iter().collect(),
                 set,

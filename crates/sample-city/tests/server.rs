@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use brownstone_sample_city::{Control, Fault, FaultKind, GEOSEARCH, SampleCity, VIEWS};
+use brownstone_sample_city::{Control, FLOOD, Fault, FaultKind, GEOSEARCH, SampleCity, VIEWS};
 use reqwest::{Client, Response};
 use serde_json::{Value, json};
 
@@ -203,6 +203,26 @@ async fn addresses_are_found_and_wrong_ones_are_answered_alike() {
     assert!(long["geocoding"]["warnings"][0].is_string());
     assert_eq!(get(&city, "/v1/search?text=a").await.status(), 410);
     assert_eq!(city.control().calls(GEOSEARCH), 4);
+    city.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_flood_layer_answers_a_point() {
+    let city = city().await;
+    let zone = async || -> Response {
+        let path = "/arcgis/rest/services/public/NFHL/MapServer/28/query";
+        let url = format!("{}{path}", city.url());
+        let request = Client::new()
+            .get(url)
+            .query(&[("geometry", "-73.98566,40.74844"), ("f", "json")]);
+        request.send().await.expect("an answer")
+    };
+    let body: Value = zone().await.json().await.expect("JSON");
+    assert_eq!(body["features"][0]["attributes"]["FLD_ZONE"], "X");
+    city.control()
+        .set_fault(FLOOD, Fault::new(FaultKind::Error));
+    assert_eq!(zone().await.status(), 500);
+    assert_eq!(city.control().calls(FLOOD), 2);
     city.stop().await;
 }
 

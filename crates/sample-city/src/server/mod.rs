@@ -1,6 +1,7 @@
 //! The loopback server.
 
 mod faults;
+mod flood;
 mod geosearch;
 mod resource;
 mod switches;
@@ -66,6 +67,7 @@ impl SampleCity {
                 .configure(resource::routes)
                 .configure(views::routes)
                 .configure(geosearch::routes)
+                .configure(flood::routes)
                 .configure(switches::routes)
         })
         .workers(2)

@@ -29,13 +29,16 @@ pub(super) fn routes(config: &mut ServiceConfig) {
     config.route("/resource/{id}.json", web::get().to(rows));
 }
 
-/// The switch's name for a path: a dataset's id, `views`, `geosearch`, or nothing.
+/// The switch's name for a path: a dataset's id, `views`, `geosearch`, `flood`, or nothing.
 pub(super) fn dataset_of(path: &str) -> &str {
     if path.starts_with("/v2/") {
         return crate::GEOSEARCH;
     }
     if path.starts_with("/api/views/") {
         return crate::VIEWS;
+    }
+    if path == super::flood::PATH {
+        return crate::FLOOD;
     }
     (path.strip_prefix("/resource/"))
         .and_then(|rest| rest.strip_suffix(".json"))
