@@ -226,6 +226,22 @@ pub struct Charge {
 
 /// Proof of one charge. It can be given back once: it is not `Clone`, and a refund consumes it. Dropping it keeps the
 /// charge.
+///
+/// ```
+/// use std::sync::Arc;
+/// use brownstone_domain::{Limits, SystemClock, Units};
+/// use brownstone_quota::{Decision, MemoryQuota, QuotaStore};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() {
+/// let quota = MemoryQuota::new(Arc::new(SystemClock));
+/// let decision = quota.charge("account", Units::new(10), Limits::default()).await.unwrap();
+/// let Decision::Admitted { receipt, .. } = decision else { panic!("a fresh account") };
+/// assert_eq!((receipt.account(), receipt.cost()), ("account", Units::new(10)));
+/// quota.refund(receipt).await.unwrap();
+/// assert_eq!(quota.peek("account", Limits::default()).await.unwrap().day_used(), 0);
+/// # }
+/// ```
 #[derive(Debug, PartialEq, Eq)]
 pub struct Receipt {
     account: Box<str>,

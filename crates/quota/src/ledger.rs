@@ -1,4 +1,61 @@
 //! Where the memory engine writes ahead what accounts spend, so that a crash never gives units back.
+//!
+//! A ledger that lives as long as its process shows what one has to do:
+//!
+//! ```
+//! use std::{collections::BTreeMap, sync::{Arc, Mutex}};
+//! use async_trait::async_trait;
+//! use brownstone_domain::{Limits, ManualClock, Units};
+//! use brownstone_quota::{LedgerRow, MemoryOptions, MemoryQuota, QuotaStore, QuotaUnavailable, SpentLedger};
+//! use time::macros::datetime;
+//!
+//! #[derive(Default)]
+//! struct Notebook(Mutex<BTreeMap<String, LedgerRow>>);
+//!
+//! #[async_trait]
+//! impl SpentLedger for Notebook {
+//!     async fn load(&self, from_day: u32) -> Result<Vec<LedgerRow>, QuotaUnavailable> {
+//!         let rows = self.0.lock().map_err(QuotaUnavailable::silent)?;
+//!         Ok(rows.values().filter(|row| row.day >= from_day).cloned().collect())
+//!     }
+//!
+//!     async fn reserve(&self, account: &str, day: u32, spent_up_to: u32) -> Result<(), QuotaUnavailable> {
+//!         let mut rows = self.0.lock().map_err(QuotaUnavailable::silent)?;
+//!         let known = rows.get(account).map_or((0, 0), |row| (row.day, row.spent));
+//!         let (day, spent) = known.max((day, spent_up_to));
+//!         rows.insert(account.into(), LedgerRow { account: account.into(), day, spent, minute: None });
+//!         Ok(())
+//!     }
+//!
+//!     async fn settle(&self, exact: &[LedgerRow]) -> Result<(), QuotaUnavailable> {
+//!         let mut rows = self.0.lock().map_err(QuotaUnavailable::silent)?;
+//!         *rows = exact.iter().map(|row| (row.account.clone(), row.clone())).collect();
+//!         Ok(())
+//!     }
+//! }
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), QuotaUnavailable> {
+//! let notebook = Arc::new(Notebook::default());
+//! let clock = Arc::new(ManualClock::at(datetime!(2026-11-27 12:00 UTC)));
+//! let open = || MemoryQuota::open(clock.clone(), MemoryOptions::default(), notebook.clone());
+//! let limits = Limits::default();
+//!
+//! let quota = open().await?;
+//! quota.charge("account", Units::new(10), limits).await?;
+//! quota.close().await?;
+//! let view = open().await?.peek("account", limits).await?;
+//! assert_eq!((view.day_used(), view.minute_remaining()), (10, 230), "exact after a clean stop");
+//!
+//! let quota = open().await?;
+//! quota.charge("account", Units::new(10), limits).await?;
+//! drop(quota); // A crash.
+//! let view = open().await?.peek("account", limits).await?;
+//! assert_eq!(view.day_used(), 50, "the block that was reserved");
+//! assert_eq!(view.minute_remaining(), 0, "the last minute is unknown");
+//! # Ok(())
+//! # }
+//! ```
 
 use async_trait::async_trait;
 

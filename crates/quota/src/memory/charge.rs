@@ -133,13 +133,12 @@ impl MemoryQuota {
         Ok(Step::Reserve(wanted, Some(gate)))
     }
 
-    /// What to reserve for `spent` units: whole blocks, but no more than the day has.
+    /// What to reserve for `spent` units, which the day has: whole blocks, but no more than the day's ceiling.
     fn reservation(&self, spent: u32, limits: Limits) -> u32 {
         spent
             .checked_next_multiple_of(self.options.block.get().max(1))
             .unwrap_or(u32::MAX)
             .min(limits.per_day())
-            .max(spent)
     }
 }
 

@@ -197,12 +197,12 @@ impl MemoryQuota {
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() {
     /// let before = MemoryQuota::new(Arc::new(SystemClock));
-    /// let limits = Limits::new(240, 10_000).unwrap();
+    /// let limits = Limits::new(10, 10_000).unwrap();
     /// before.charge("account", Units::new(10), limits).await.unwrap();
     ///
     /// let after = MemoryQuota::new(Arc::new(SystemClock));
     /// after.restore(before.snapshot()).unwrap();
-    /// assert!(after.peek("account", limits).await.unwrap().minute_remaining() < 240);
+    /// assert!(after.peek("account", limits).await.unwrap().minute_remaining() < 10);
     /// # }
     /// ```
     pub fn snapshot(&self) -> Vec<AccountRecord> {

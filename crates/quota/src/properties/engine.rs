@@ -281,6 +281,60 @@ fn a_full_engine_refuses_newcomers_until_a_record_is_idle() {
 }
 
 #[test]
+fn a_newcomer_finds_the_room_that_another_shard_has() {
+    let options = MemoryOptions {
+        max_records: 1,
+        ..MemoryOptions::default()
+    };
+    for name in 0..20 {
+        let clock = clock();
+        let engine = MemoryQuota::with_options(clock.clone(), options);
+        let charge =
+            |account: &str| ready(engine.charge(account, Units::new(10), Limits::default()));
+        assert!(charge("old").is_ok());
+        let newcomer = format!("new {name}");
+        assert!(charge(&newcomer).is_err());
+        clock.set(from_micros(NOON_US + DAY_US).unwrap());
+        let tries = (1..=8).find(|_| charge(&newcomer).is_ok());
+        assert!(tries.is_some(), "eight calls look at every shard");
+        assert_eq!(engine.len(), 1);
+    }
+}
+
+#[test]
+fn a_refund_counts_what_refilled_at_the_largest_ceiling_of_its_minute() {
+    let clock = clock();
+    let engine = MemoryQuota::new(clock.clone());
+    let (low, high) = (Limits::default(), Limits::new(480, 10_000).unwrap());
+    let charge =
+        |cost: u32, limits: Limits| match ready(engine.charge("a", Units::new(cost), limits))
+            .unwrap()
+        {
+            Decision::Admitted { receipt, .. } => receipt,
+            other => panic!("{other:?}"),
+        };
+    let left = || ready(engine.peek("a", low)).unwrap().minute_remaining();
+
+    let receipt = charge(240, low);
+    clock.set(from_micros(NOON_US + 10_000_000).unwrap());
+    charge(1, high);
+    charge(1, low);
+    assert_eq!(left(), 78, "80 units came back at the higher ceiling");
+    ready(engine.refund(receipt)).unwrap();
+    assert_eq!(left(), 238, "160 were due, and the two charges stand");
+
+    // After a pause of a minute the higher ceiling is history.
+    let later = NOON_US + 10_000_000 + MINUTE_US;
+    clock.set(from_micros(later).unwrap());
+    let receipt = charge(10, low);
+    charge(100, low);
+    clock.set(from_micros(later + 1_000_000).unwrap());
+    assert_eq!(left(), 134);
+    ready(engine.refund(receipt)).unwrap();
+    assert_eq!(left(), 140);
+}
+
+#[test]
 fn a_day_dropped_by_a_clock_that_ran_ahead_is_not_handed_out_again() {
     let clock = clock();
     let engine = MemoryQuota::new(clock.clone());
