@@ -3,6 +3,7 @@
 mod buildings;
 mod city;
 mod control;
+mod day;
 mod generate;
 #[cfg(test)]
 mod golden;

@@ -19,7 +19,7 @@
 use rust_decimal::Decimal;
 use time::{Date, Duration};
 
-use crate::seed::Seed;
+use crate::{day::FORMATS, seed::Seed};
 
 /// A value's template.
 #[derive(Debug, Clone, PartialEq)]
@@ -239,65 +239,6 @@ fn slot(body: &str) -> Option<Slot> {
         _ if rest.is_empty() && !head.is_empty() => Slot::Name(head.to_owned()),
         _ => return None,
     })
-}
-
-/// Writes a day; what is not of the day is drawn.
-type WriteDay = fn(Date, &mut Seed) -> String;
-
-/// The ways in which the publishers write a day.
-const FORMATS: [(&str, WriteDay); 11] = [
-    ("iso", |day, _| format!("{day}T00:00:00.000")),
-    ("isotime", |day, seed| {
-        let (hour, minute, second) = (8 + seed.below(10), seed.below(60), seed.below(60));
-        format!("{day}T{hour:02}:{minute:02}:{second:02}.000")
-    }),
-    ("day", |day, _| day.to_string()),
-    ("ymd", |day, _| {
-        format!("{}{:02}{:02}", day.year(), day.month() as u8, day.day())
-    }),
-    ("mdy", |day, _| {
-        format!(
-            "{:02}{:02}{:02}",
-            day.month() as u8,
-            day.day(),
-            day.year() % 100
-        )
-    }),
-    ("us", |day, _| us(day)),
-    // One text column, two formats: one row in five is ISO with a blank behind.
-    ("mixed", |day, seed| match seed.below(5) {
-        0 => format!("{day} "),
-        _ => us(day),
-    }),
-    ("us2", |day, seed| {
-        let (hour, minute, second) = (1 + seed.below(12), seed.below(60), seed.below(60));
-        let half = if seed.below(2) == 0 { "AM" } else { "PM" };
-        format!(
-            "{:02}/{:02}/{:02} {hour:02}:{minute:02}:{second:02} {half}",
-            day.month() as u8,
-            day.day(),
-            day.year() % 100
-        )
-    }),
-    ("year", |day, _| day.year().to_string()),
-    ("month", |day, _| {
-        format!("{}-{:02}-01T00:00:00.000", day.year(), day.month() as u8)
-    }),
-    // The order of the documents of the City Register.
-    ("acris", |day, seed| {
-        format!(
-            "{}{:02}{:02}00{:03}00{}",
-            day.year(),
-            day.month() as u8,
-            day.day(),
-            seed.below(1000),
-            1 + seed.below(9)
-        )
-    }),
-];
-
-fn us(day: Date) -> String {
-    format!("{:02}/{:02}/{}", day.month() as u8, day.day(), day.year())
 }
 
 impl Slot {

@@ -7,7 +7,7 @@ mod resource;
 mod switches;
 mod views;
 
-use std::{io, net::SocketAddr};
+use std::{io, net::SocketAddr, time::Duration};
 
 use actix_web::{
     App, HttpServer,
@@ -71,6 +71,8 @@ impl SampleCity {
                 .configure(switches::routes)
         })
         .workers(2)
+        // Longer than a client keeps an idle connection, so that none is reused while it ends.
+        .keep_alive(Duration::from_secs(120))
         .disable_signals()
         .shutdown_timeout(0)
         .bind(bind)?;

@@ -1,5 +1,6 @@
 //! A small SoQL engine: text to tree, tree to typed steps, steps over a table.
 
+mod aggregate;
 mod ast;
 mod check;
 mod code;

@@ -5,10 +5,9 @@ use std::{
     collections::{BTreeMap, HashMap, HashSet},
 };
 
-use rust_decimal::Decimal;
-
 use super::{
     Output, SoqlError,
+    aggregate::{Aggregate, Running},
     ast::{Expr, Node, Selection, Statement},
     check::{AGGREGATES, Checker},
     code::{Cmp, Code, Kind, SYSTEM_COLUMNS, in_order},
@@ -24,16 +23,6 @@ use crate::{
 enum Item {
     Scalar(Code),
     Aggregate(Aggregate, Option<Code>),
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Aggregate {
-    Count,
-    CountDistinct,
-    Sum,
-    Min,
-    Max,
-    Avg,
 }
 
 /// A selected column.
@@ -391,52 +380,6 @@ fn plain(
         .collect()
 }
 
-/// The running value of one aggregate.
-#[derive(Debug, Default, Clone)]
-struct Running {
-    count: u64,
-    distinct: HashSet<String>,
-    sum: Decimal,
-    least: Option<Value>,
-    greatest: Option<Value>,
-}
-
-impl Running {
-    fn add(&mut self, value: Value) {
-        self.count += 1;
-        if let Some(key) = value.key() {
-            self.distinct.insert(key);
-        }
-        if let Value::Number(_, number) = value {
-            self.sum = self.sum.checked_add(number).unwrap_or(Decimal::MAX);
-        }
-        let beats = |best: &Option<Value>, wanted: Ordering| {
-            best.as_ref()
-                .is_none_or(|best| in_order(&value, best) == wanted)
-        };
-        if beats(&self.least, Ordering::Less) {
-            self.least = Some(value.clone());
-        }
-        if beats(&self.greatest, Ordering::Greater) {
-            self.greatest = Some(value);
-        }
-    }
-
-    fn finish(self, aggregate: Aggregate) -> Value {
-        match aggregate {
-            Aggregate::Count => Value::number(self.count.into()),
-            Aggregate::CountDistinct => Value::number((self.distinct.len() as u64).into()),
-            _ if self.count == 0 => Value::Null,
-            Aggregate::Sum => Value::number(self.sum),
-            Aggregate::Avg => {
-                (self.sum.checked_div(self.count.into())).map_or(Value::Null, Value::number)
-            }
-            Aggregate::Min => self.least.unwrap_or(Value::Null),
-            Aggregate::Max => self.greatest.unwrap_or(Value::Null),
-        }
-    }
-}
-
 /// A group: the first row of it, which answers for what is grouped by, and its aggregates.
 type Group = (u32, Vec<Running>);
 
@@ -462,7 +405,7 @@ fn group(
                         running.add(value);
                     }
                 }
-                Item::Aggregate(_, None) => running.count += 1,
+                Item::Aggregate(_, None) => running.count_row(),
                 Item::Scalar(_) => {}
             }
         }
