@@ -33,6 +33,10 @@ find_bin() {
 }
 
 bin=$(find_bin || true)
+if [ -z "$bin" ] && [ -n "${BROWNSTONE_PG_BIN:-}" ]; then
+    say "BROWNSTONE_PG_BIN names no folder with PostgreSQL's programs: $BROWNSTONE_PG_BIN"
+    exit 127
+fi
 if [ -z "$bin" ] && [ "$(id -u)" -eq 0 ] && command -v apt-get >/dev/null; then
     say "installing the package postgresql"
     if ! { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends postgresql; } >&2; then

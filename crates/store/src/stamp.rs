@@ -1,6 +1,7 @@
 //! What a database was made for. Made-up records and the city's must never mix.
 
 use std::fmt;
+use std::time::Duration;
 
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
@@ -47,8 +48,11 @@ fn kind_of(text: &str) -> Result<DatabaseKind, Fault> {
         .ok_or(Fault::Unreadable("database stamp"))
 }
 
-pub(crate) async fn read_kind(store: &Store) -> Result<Option<DatabaseKind>, Fault> {
-    let text: Option<String> = reading!(store, |connection| {
+pub(crate) async fn read_kind(
+    store: &Store,
+    within: Duration,
+) -> Result<Option<DatabaseKind>, Fault> {
+    let text: Option<String> = reading!(store, within within, |connection| {
         Ok(database_stamp::table
             .find(ROW)
             .select(database_stamp::kind)
@@ -93,6 +97,6 @@ impl Store {
     /// # Errors
     /// When the database does not answer.
     pub async fn kind(&self) -> Result<Option<DatabaseKind>, Unavailable> {
-        Ok(read_kind(self).await?)
+        Ok(read_kind(self, self.answer_within()).await?)
     }
 }

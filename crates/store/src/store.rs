@@ -12,6 +12,9 @@ use crate::address::Address;
 use crate::error::{StoreOpenError, Unavailable};
 use crate::pool::{Database, Runner};
 
+/// A load balancer asks often, and a second is long for a question of one row.
+const PING_WITHIN: Duration = Duration::from_secs(1);
+
 /// How a store works with its database.
 #[derive(Debug, Clone)]
 pub struct StoreOptions {
@@ -19,7 +22,7 @@ pub struct StoreOptions {
     /// quarters of them.
     pub connections: usize,
     /// Longest time to any answer, two seconds by default: a silent database is an error by then. Only a
-    /// [migration](Store::migrate) may take longer.
+    /// [migration](Store::migrate) and the whole [ledger](Store::spent_ledger) at start and stop may take longer.
     pub answer_within: Duration,
 }
 
@@ -98,13 +101,14 @@ impl Store {
         Arc::new(self.clone())
     }
 
-    /// Whether the database answers and has its schema; for readiness. Answers within the store's time.
+    /// Whether the database answers and has its schema; for readiness. Answers within a second, or the store's time where
+    /// that is shorter.
     ///
     /// # Errors
     /// When it does not; the text is for the log.
     pub async fn ping(&self) -> Result<(), Unavailable> {
         // A table of ours: a question without one would not even open an SQLite file.
-        crate::stamp::read_kind(self).await?;
+        crate::stamp::read_kind(self, self.answer_within().min(PING_WITHIN)).await?;
         Ok(())
     }
 

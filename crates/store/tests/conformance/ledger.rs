@@ -1,8 +1,13 @@
 //! `SpentLedger`.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use brownstone_quota::{LedgerMinute, LedgerRow, SpentLedger};
+use brownstone_domain::{Clock, Limits, ManualClock, Units};
+use brownstone_quota::{
+    Decision, LedgerMinute, LedgerRow, MemoryOptions, MemoryQuota, QuotaStore, SpentLedger,
+};
+use time::macros::datetime;
 use tokio::task::JoinSet;
 
 use crate::harness::Held;
@@ -127,4 +132,49 @@ pub(crate) async fn reservations_at_once_keep_the_greatest(store: &Held) {
         noted.expect("noted");
     }
     assert_eq!(load(store, DAY).await, [row("a", DAY, 1_000, None)]);
+}
+
+pub(crate) async fn the_memory_engine_goes_on_where_it_stopped(store: &Held) {
+    let clock = Arc::new(ManualClock::at(datetime!(2026-11-27 12:00 UTC)));
+    let limits = Limits::default();
+    let open = async || {
+        let clock: Arc<dyn Clock> = clock.clone();
+        MemoryQuota::open(clock, MemoryOptions::default(), store.spent_ledger())
+            .await
+            .expect("the ledger is read")
+    };
+    let spend = async |engine: &MemoryQuota, times: u32| {
+        for _ in 0..times {
+            let decision = engine.charge("a", Units::new(10), limits).await;
+            let decision = decision.expect("the ledger answers");
+            assert!(
+                matches!(decision, Decision::Admitted { .. }),
+                "{decision:?}"
+            );
+        }
+    };
+    let used = async |engine: &MemoryQuota| {
+        let view = engine.peek("a", limits).await.expect("in memory");
+        (view.day_used(), view.minute_remaining())
+    };
+
+    let engine = open().await;
+    spend(&engine, 7).await;
+    assert_eq!(used(&engine).await, (70, 170));
+    // A crash: what was spent counts, and the rest of the block with it; nothing is given back.
+    drop(engine);
+    let engine = open().await;
+    assert_eq!(used(&engine).await, (100, 0));
+
+    // A minute later the bucket is known again, and a clean stop keeps all exactly.
+    clock.advance(time::Duration::MINUTE);
+    spend(&engine, 3).await;
+    engine.close().await.expect("written");
+    let engine = open().await;
+    assert_eq!(used(&engine).await, (130, 210));
+
+    // The next day begins at nothing spent.
+    clock.advance(time::Duration::DAY);
+    let engine = open().await;
+    assert_eq!(used(&engine).await, (0, 240));
 }

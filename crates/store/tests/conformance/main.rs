@@ -86,7 +86,8 @@ conformance! {
         settling_replaces_the_whole_ledger
         settling_is_all_or_nothing
         a_great_ledger_settles
-        reservations_at_once_keep_the_greatest;
+        reservations_at_once_keep_the_greatest
+        the_memory_engine_goes_on_where_it_stopped;
     stamp:
         a_new_database_is_of_no_kind
         a_stamp_stays
