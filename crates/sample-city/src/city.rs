@@ -72,6 +72,7 @@ files![
     "g76y-dcqj",
     "gjm4-k24g",
     "gpmc-yuvp",
+    "gy3q-4tzp",
     "h4mf-f24e",
     "hcir-3275",
     "hg8x-zxpr",
