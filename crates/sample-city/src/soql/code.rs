@@ -233,32 +233,32 @@ pub(super) fn in_order(left: &Value, right: &Value) -> Ordering {
 
 /// `%` is any text, `_` any one character.
 fn like(text: &str, pattern: &str) -> bool {
-    // Dynamic programming over the pattern: reached[i] says whether the text so far can end at its i-th character.
     let pattern: Vec<char> = pattern.chars().collect();
-    let skip = |reached: &mut Vec<bool>| {
-        for at in 0..pattern.len() {
-            if reached[at] && pattern[at] == '%' {
-                reached[at + 1] = true;
-            }
+    // Which beginnings of the pattern the text so far can be; `%` may stand for nothing.
+    let over_any = |mut reached: Vec<bool>| {
+        let mut before = false;
+        for (at, here) in reached.iter_mut().enumerate() {
+            let any = at.checked_sub(1).and_then(|at| pattern.get(at)) == Some(&'%');
+            *here |= any && before;
+            before = *here;
         }
+        reached
     };
-    let mut reached = vec![false; pattern.len() + 1];
-    reached[0] = true;
-    skip(&mut reached);
+    let mut reached = over_any((0..=pattern.len()).map(|at| at == 0).collect());
     for c in text.chars() {
-        let mut next = vec![false; pattern.len() + 1];
-        for at in 0..pattern.len() {
-            match pattern[at] {
-                '%' if reached[at] => next[at] = true,
-                '_' if reached[at] => next[at + 1] = true,
-                wanted if reached[at] && wanted == c => next[at + 1] = true,
-                _ => {}
-            }
-        }
-        skip(&mut next);
-        reached = next;
+        let mut next = vec![false];
+        let places = reached.windows(2);
+        next.extend(
+            (pattern.iter().zip(places)).map(|(sign, places)| match (sign, places) {
+                ('%', [_, here]) => *here,
+                ('_', [before, _]) => *before,
+                (sign, [before, _]) => *before && *sign == c,
+                _ => false,
+            }),
+        );
+        reached = over_any(next);
     }
-    reached[pattern.len()]
+    reached.last() == Some(&true)
 }
 
 fn cast(value: Value, target: Kind) -> Result<Value, SoqlError> {
