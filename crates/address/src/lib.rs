@@ -1,3 +1,12 @@
 #![doc = include_str!("../README.md")]
 
+mod area;
+mod fold;
+mod fuzzy;
 pub mod geocoder;
+pub mod house;
+pub mod pad;
+pub mod parse;
+pub mod resolver;
+mod text;
+mod words;

@@ -1,0 +1,163 @@
+//! What people type, taken apart: number, street, unit, and where.
+//!
+//! The parser decides nothing that needs the city's files. Where a text can be read in several ways it says so, in the
+//! order of likelihood, and the resolver takes the first reading that exists.
+
+mod ids;
+mod number;
+mod segments;
+mod street;
+mod tail;
+
+use brownstone_domain::{Bbl, Bin, Borough};
+
+pub use self::tail::{NewYork, Where};
+use crate::{fold::StreetName, house::TypedNumber, words::Token};
+
+/// A typed text, taken apart.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Typed {
+    /// What it names.
+    pub kind: Kind,
+    /// Where it says that is.
+    pub place: Where,
+    /// What was passed over or set right on the way; whole sentences.
+    pub notes: Vec<Note>,
+}
+
+/// What a text names.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Kind {
+    /// A house number and a street: one reading or more, the likeliest first.
+    Address(Vec<AddressText>),
+    /// Words without a number: a place's name, a street alone, or an area.
+    Place(Vec<StreetName>),
+    /// A tax lot by its ten digits, or by borough, block and lot.
+    Bbl(Bbl),
+    /// A block and lot whose borough stands in the rest of the text, or nowhere.
+    BlockLot(u32, u16),
+    /// A building by its seven digits.
+    Bin(Bin),
+    /// Digits that are no identifier: too many, a wrong borough, a placeholder. The sentence says which.
+    BadIdentifier(&'static str),
+    /// A corner or a stretch between streets.
+    Intersection,
+    /// A post box.
+    PostBox,
+    /// Nothing that names a building.
+    Nothing,
+}
+
+/// A house number and a street.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AddressText {
+    /// The number as typed; its readings are tried in order.
+    pub number: TypedNumber,
+    /// The street, with less and less of the words that may belong to it.
+    pub streets: Vec<StreetText>,
+}
+
+/// A street, and what stood after it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StreetText {
+    /// The folded name.
+    pub street: StreetName,
+    /// The unit, without its designator.
+    pub unit: Option<String>,
+}
+
+impl AddressText {
+    /// The street with all that is not its own taken off.
+    pub fn street(&self) -> Option<&StreetText> {
+        self.streets.last()
+    }
+}
+
+/// Something the caller should know about how the text was read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Note {
+    /// A borough's name was misspelled.
+    Misspelled {
+        /// As typed.
+        typed: String,
+        /// As read.
+        borough: Borough,
+    },
+    /// Words that are no part of an address.
+    Ignored(String),
+    /// Several house numbers, of which the first was taken.
+    FirstOfSeveral,
+    /// A number with an ending it cannot have, such as `8ND`.
+    DoubtfulOrdinal(String),
+}
+
+impl Note {
+    /// Whether it means that something typed was changed.
+    pub(crate) const fn is_correction(&self) -> bool {
+        matches!(self, Self::Misspelled { .. } | Self::DoubtfulOrdinal(_))
+    }
+
+    /// The sentence for the caller.
+    pub(crate) fn sentence(&self) -> String {
+        match self {
+            Self::Misspelled { typed, borough } => format!("\"{typed}\" was read as {borough}."),
+            Self::Ignored(text) => format!("\"{text}\" is no part of the address and was ignored."),
+            Self::FirstOfSeveral => {
+                "Several house numbers were typed; the first was taken.".to_owned()
+            }
+            Self::DoubtfulOrdinal(text) => {
+                format!("\"{text}\" is not how a number ends; its ending was ignored.")
+            }
+        }
+    }
+}
+
+/// Takes a text apart.
+///
+/// # Errors
+/// A whole sentence where the text is empty, longer than 200 characters, or holds control characters. Everything else
+/// is read as something, if only as [`Kind::Nothing`].
+///
+/// ```
+/// use brownstone_address::parse::{Kind, parse};
+/// let typed = parse("350 Fifth Avenue Apt 4C, NYC 10118-0110").unwrap();
+/// let Kind::Address(readings) = &typed.kind else { panic!() };
+/// assert_eq!(readings[0].number.to_string(), "350");
+/// let street = readings[0].street().unwrap();
+/// assert_eq!((street.street.name.as_str(), street.unit.as_deref()), ("5 AVENUE", Some("4C")));
+/// assert_eq!(typed.place.zip, Some(10118));
+/// ```
+pub fn parse(text: &str) -> Result<Typed, &'static str> {
+    crate::text::check(text)?;
+    let clean = crate::text::clean(text);
+    let mut tokens = crate::words::tokens(&clean);
+    let mut notes = Vec::new();
+    if let Some(kind) = ids::bare(&tokens) {
+        return Ok(Typed {
+            kind,
+            place: Where::default(),
+            notes,
+        });
+    }
+    let tail = tail::read(&clean, &tokens, &mut notes);
+    if let Some(zip) = tail.inner_zip.and_then(|at| tokens.get_mut(at)) {
+        *zip = Token::new(",");
+    }
+    let mut place = tail.place;
+    let body = tokens.get(..tail.end).unwrap_or_default();
+    let kind = match ids::block_and_lot(&tokens) {
+        Some((block, lot)) => match place.borough() {
+            Some(borough) => Bbl::new(borough, block, lot).map_or(
+                Kind::BadIdentifier("The block or the lot is outside its range."),
+                Kind::Bbl,
+            ),
+            None => Kind::BlockLot(block, lot),
+        },
+        None => segments::kind(&clean, &tokens, body, &mut notes),
+    };
+    place.look_at_the_rest(body, &kind, &notes);
+    Ok(Typed { kind, place, notes })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,293 @@
+//! The parts of a text between commas: which one holds the number and the street, and what the others are.
+
+use super::{AddressText, Kind, Note, number, street};
+use crate::{
+    fold::{Spelling, StreetName, ending_fits, fold, is_first},
+    house::{Suffix, TypedNumber},
+    words::{ALONE, CARDINAL, CROSS, DIRECTION, FLOOR, NEAR, TYPE, Token, UNIT},
+};
+
+/// What the words of a text name. `all` are its words, `body` those before its city, state and ZIP.
+pub(super) fn kind(
+    clean: &str,
+    all: &[Token<'_>],
+    body: &[Token<'_>],
+    notes: &mut Vec<Note>,
+) -> Kind {
+    let body = before_also_known(body);
+    if body.is_empty() {
+        return Kind::Nothing;
+    }
+    if let Some(main) = main_part(body) {
+        let kind = address(all, body, &main, notes);
+        if !matches!(&kind, Kind::Address(readings) if readings.is_empty()) {
+            return kind;
+        }
+    }
+    if is_post_box(clean) {
+        return Kind::PostBox;
+    }
+    if body.iter().any(|t| t.any(CROSS | NEAR)) {
+        return Kind::Intersection;
+    }
+    if let Some(kind) = reversed(body) {
+        return kind;
+    }
+    let first = body.split(Token::is_break).find(|part| !part.is_empty());
+    let mut names: Vec<StreetName> = Vec::new();
+    for words in [first.unwrap_or(body), body] {
+        let name = fold(words, Spelling::Typed);
+        if !name.key.is_empty() && !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    // A place's name may end in its city's: `GOVERNORS ISLAND`, `CITY HALL MANHATTAN`.
+    let whole = all
+        .split(Token::is_break)
+        .find(|part| !part.is_empty())
+        .map(|words| fold(words, Spelling::Typed));
+    if let Some(whole) = whole
+        && !names.contains(&whole)
+    {
+        names.push(whole);
+    }
+    if names.is_empty() || body.iter().all(|t| t.starts_with_digit() || t.is_break()) {
+        return Kind::Nothing;
+    }
+    Kind::Place(names)
+}
+
+/// Text before `AKA`, `A/K/A`.
+fn before_also_known<'t, 'a>(body: &'t [Token<'a>]) -> &'t [Token<'a>] {
+    let at = body.iter().enumerate().position(|(at, t)| {
+        let next = body.get(at + 1).map(|t| t.text);
+        at > 0
+            && (matches!(t.text, "AKA" | "A/K/A" | "FKA" | "F/K/A")
+                || (t.text == "A" && next == Some("K/A"))
+                || (t.text == "A/K" && next == Some("A")))
+    });
+    let end = at.unwrap_or(body.len());
+    let mut body = body.get(..end).unwrap_or_default();
+    while let [rest @ .., last] = body
+        && last.is_break()
+    {
+        body = rest;
+    }
+    body
+}
+
+/// Where the house number stands.
+struct Main {
+    /// Its first word.
+    at: usize,
+    read: number::Read,
+}
+
+/// The first part of the text that starts with a house number and goes on with a street; units and other words before
+/// the number are passed over.
+fn main_part(body: &[Token<'_>]) -> Option<Main> {
+    let mut start = 0;
+    let mut later = None;
+    while start < body.len() {
+        let part = body.get(start..)?;
+        let length = part.iter().position(Token::is_break).unwrap_or(part.len());
+        for skip in [prefix_unit(part.get(..length)?), 0] {
+            let at = start + skip;
+            if let Some(read) = body.get(at..).and_then(number::read)
+                && !is_corner(body.get(at..)?)
+            {
+                return Some(Main { at, read });
+            }
+        }
+        if later.is_none() {
+            later = inner_number(part.get(..length)?).and_then(|at| {
+                let at = start + at;
+                let read = number::read(body.get(at..)?)?;
+                Some(Main { at, read })
+            });
+        }
+        start += length + 1;
+    }
+    later
+}
+
+/// `42 STREET & BROADWAY`, `5 AVENUE AND 42 STREET`: a numbered street before the joint, and so a corner.
+fn is_corner(words: &[Token<'_>]) -> bool {
+    let Some(joint) = words.iter().position(|t| t.any(CROSS | NEAR)) else {
+        return false;
+    };
+    let before = words.get(..joint).unwrap_or_default();
+    matches!(before, [number, kind] if number.is_street_number() && (kind.any(TYPE) || kind.text == "ST"))
+}
+
+/// How many words a unit before the number takes: `APT 4C 120 BROADWAY`, `4TH FLOOR 30-30 THOMSON AVENUE`, `# 6`.
+fn prefix_unit(part: &[Token<'_>]) -> usize {
+    match part {
+        [mark, number, next, ..] if mark.any(UNIT) && !mark.any(FLOOR) => {
+            if mark.text == "#"
+                && !(next.starts_with_digit()
+                    && number::read(part.get(2..).unwrap_or_default()).is_some())
+            {
+                return 1;
+            }
+            if number.text == "#" { 3 } else { 2 }
+        }
+        [number, floor, _, ..] if floor.any(FLOOR) && number.starts_with_digit() => 2,
+        [floor, _, _, ..] if floor.any(FLOOR) => 2,
+        [no, _, ..] if no.text == "NO" => 1,
+        _ => 0,
+    }
+}
+
+/// A number behind words that are no street: `C/O DOHMH 42-09 28 STREET`.
+fn inner_number(part: &[Token<'_>]) -> Option<usize> {
+    let street_before = |at: usize| {
+        part.get(..at).is_some_and(|before| {
+            before
+                .iter()
+                .any(|t| t.any(TYPE | ALONE | DIRECTION | CROSS) || t.text == "ST")
+        })
+    };
+    (1..part.len()).find(|at| {
+        let Some(words) = part.get(*at..) else {
+            return false;
+        };
+        words
+            .first()
+            .is_some_and(|t| t.starts_with_digit() && !t.any(CARDINAL))
+            && !street_before(*at)
+            && number::read(words)
+                .is_some_and(|read| words.get(read.taken..).is_some_and(number::is_whole_street))
+    })
+}
+
+fn address(all: &[Token<'_>], body: &[Token<'_>], main: &Main, notes: &mut Vec<Note>) -> Kind {
+    let read = &main.read;
+    if read.several {
+        notes.push(Note::FirstOfSeveral);
+    }
+    let from = main.at + read.taken;
+    let part_end = |words: &[Token<'_>]| {
+        words
+            .get(from..)
+            .unwrap_or_default()
+            .iter()
+            .position(Token::is_break)
+            .map_or(words.len(), |at| from + at)
+    };
+    let end = part_end(body);
+    let words = body.get(from..end).unwrap_or_default();
+    doubtful_ordinals(words, notes);
+    // Words of the tail that follow the street without a comma.
+    let whole = all
+        .get(from..part_end(all))
+        .filter(|longer| longer.len() > words.len())
+        .filter(|longer| {
+            let added = longer.get(words.len()..).unwrap_or_default();
+            end == body.len()
+                && !added
+                    .iter()
+                    .any(|t| t.starts_with_digit() || t.text == "NY")
+        });
+    let mut readings = vec![AddressText {
+        number: read.number,
+        streets: street::split(words, whole, read.direction, notes),
+    }];
+    if let Some((number, taken)) = read.or_only {
+        let words = body.get(main.at + taken..end).unwrap_or_default();
+        readings.push(AddressText {
+            number,
+            streets: street::split(words, None, None, &mut Vec::new()),
+        });
+    }
+    readings.retain(|reading| !reading.streets.is_empty());
+    other_parts(body, main, end, &mut readings, notes);
+    Kind::Address(readings)
+}
+
+/// The parts before and after the street's: a unit, or words that are ignored.
+fn other_parts(
+    body: &[Token<'_>],
+    main: &Main,
+    end: usize,
+    readings: &mut [AddressText],
+    notes: &mut Vec<Note>,
+) {
+    let mut unit = None;
+    let before = body.get(..main.at).unwrap_or_default();
+    let mut rest = body.get(end..).unwrap_or_default();
+    let leading = before.rsplit(Token::is_break).next().filter(|part| {
+        part.first().is_some_and(|t| t.any(UNIT)) || part.iter().any(|t| t.any(FLOOR))
+    });
+    if let Some(part) = leading {
+        unit = street::unit_text(part);
+    }
+    // A designator may be cut off from its number by a colon.
+    if let [comma, tail @ ..] = rest
+        && comma.is_break()
+    {
+        rest = tail;
+    }
+    for part in rest.split(Token::is_break) {
+        if part.is_empty() {
+            continue;
+        }
+        if street::looks_like_unit(part) || part.first().is_some_and(|t| t.any(UNIT)) {
+            if unit.is_none() {
+                unit = street::unit_text(part);
+            }
+        } else if crate::area::place(&joined(part)).is_none() {
+            street::note_ignored(part, notes);
+        }
+    }
+    for street in readings.iter_mut().flat_map(|r| &mut r.streets) {
+        if street.unit.is_none() {
+            street.unit.clone_from(&unit);
+        }
+    }
+}
+
+fn joined(words: &[Token<'_>]) -> String {
+    let mut out = String::new();
+    for word in words {
+        if !out.is_empty() {
+            out.push(' ');
+        }
+        out.push_str(word.text);
+    }
+    out
+}
+
+fn doubtful_ordinals(words: &[Token<'_>], notes: &mut Vec<Note>) {
+    for token in words.iter().filter(|t| t.starts_with_digit()) {
+        let digits = token.text.bytes().take_while(u8::is_ascii_digit).count();
+        let (number, ending) = token.text.split_at_checked(digits).unwrap_or(("", ""));
+        let doubtful = matches!(ending, "ND" | "RD") && !ending_fits(number, ending);
+        if doubtful && !is_first(number) {
+            notes.push(Note::DoubtfulOrdinal(token.text.to_owned()));
+            return;
+        }
+    }
+}
+
+/// `BROADWAY 24`: the number after the street.
+fn reversed(body: &[Token<'_>]) -> Option<Kind> {
+    let first = body.split(Token::is_break).next()?;
+    let (last, street) = first.split_last()?;
+    let value: u32 = last.all_digits().then(|| last.text.parse().ok())??;
+    if last.text.len() > 5 || !number::is_whole_street(street) {
+        return None;
+    }
+    Some(Kind::Address(vec![AddressText {
+        number: TypedNumber::plain(value, Suffix::NONE),
+        streets: street::split(street, None, None, &mut Vec::new()),
+    }]))
+}
+
+fn is_post_box(clean: &str) -> bool {
+    ["PO BOX", "P O BOX", "POB ", "POST OFFICE BOX", "BOX "]
+        .iter()
+        .any(|name| clean.starts_with(name))
+        || clean.contains(" PO BOX ")
+        || clean.contains(" P O BOX ")
+}

@@ -1,0 +1,539 @@
+//! The end of an address: country, ZIP, state, city or borough or neighbourhood.
+
+use std::sync::LazyLock;
+
+use brownstone_domain::Borough;
+
+use super::{Kind, Note};
+use crate::{
+    area::{self, Boroughs, Place, PlaceKind, ZipArea},
+    words::{ALONE, DIRECTION, TYPE, Token, UNIT, WordMap},
+};
+
+/// Whether `New York` was typed, and as what.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub enum NewYork {
+    /// Not at all.
+    #[default]
+    No,
+    /// `NY` alone: the state, and no city.
+    State,
+    /// As the post-office city of Manhattan; careless lists write it for any borough.
+    City,
+}
+
+/// Where a text says that the building is.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Where {
+    /// A borough by name.
+    pub named: Option<Borough>,
+    /// The boroughs of a city or neighbourhood typed.
+    pub hinted: Boroughs,
+    /// Whether that is a post-office city of Queens, which is as good as the borough's name.
+    pub is_city: bool,
+    /// Whether `New York` was typed.
+    pub new_york: NewYork,
+    /// The ZIP code.
+    pub zip: Option<u32>,
+    /// The city or neighbourhood, as our table has it.
+    pub(crate) area: Option<PlaceText>,
+    /// A place outside the city, by name: the county or state it is in.
+    pub(crate) outside: Option<String>,
+    /// A name that a Nassau village shares: if no row agrees, the text means the village.
+    pub(crate) on_the_line: bool,
+    /// How often `NY` was typed; `New York` counts twice.
+    new_yorks: u8,
+}
+
+/// A place of our table, by its name.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct PlaceText(pub(crate) Place);
+
+impl PartialEq for PlaceText {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.label == other.0.label
+    }
+}
+
+impl Where {
+    /// The one borough that the text names or hints at; by its ZIP where it does neither.
+    pub fn borough(&self) -> Option<Borough> {
+        let by_zip = self.zip_boroughs();
+        let manhattan = by_zip.is_empty() || by_zip.contains(Borough::Manhattan);
+        self.named
+            .or_else(|| self.hinted.single())
+            .or_else(|| (self.new_york == NewYork::City && manhattan).then_some(Borough::Manhattan))
+            .or_else(|| by_zip.single())
+    }
+
+    /// The boroughs of the ZIP; none without one that says something.
+    pub fn zip_boroughs(&self) -> Boroughs {
+        match self.zip.map(area::zip_area) {
+            Some(ZipArea::City(boroughs) | ZipArea::Line(boroughs)) => boroughs,
+            _ => Boroughs::default(),
+        }
+    }
+
+    /// What the ZIP says.
+    pub(crate) fn zip_area(&self) -> Option<ZipArea> {
+        self.zip.map(area::zip_area)
+    }
+
+    /// Whether a borough, a city of Queens or a neighbourhood was typed.
+    pub(crate) fn says_city(&self) -> bool {
+        self.named.is_some() || !self.hinted.is_empty()
+    }
+
+    /// The place outside the five boroughs that the text names, if it does, whatever its street.
+    ///
+    /// A state other than New York decides; then a ZIP of another state; then, where nothing in the city is named, a
+    /// city or a ZIP outside.
+    pub fn outside(&self) -> Option<&str> {
+        if let Some(outside) = &self.outside {
+            return Some(outside);
+        }
+        match self.zip_area() {
+            Some(ZipArea::Elsewhere) => Some("another state, by its ZIP code"),
+            Some(ZipArea::State) if !self.says_city() => {
+                Some("New York State outside the five boroughs, by its ZIP code")
+            }
+            _ => None,
+        }
+    }
+
+    /// Words left over between street and state are a city that we do not know: outside, unless something else is said.
+    pub(super) fn look_at_the_rest(&mut self, body: &[Token<'_>], kind: &Kind, notes: &[Note]) {
+        // `New York, NY` has its city; `New York` alone may be the state.
+        let known = self.says_city()
+            || self.outside.is_some()
+            || !(1..=2).contains(&self.new_yorks)
+            || !self.zip_boroughs().is_empty();
+        if known || !matches!(kind, Kind::Address(_)) {
+            return;
+        }
+        let Some(last_break) = body.iter().rposition(Token::is_break) else {
+            return;
+        };
+        let last = body.get(last_break + 1..).unwrap_or_default();
+        // Building and firm names have other words than a city's.
+        let is_name = !last.is_empty()
+            && last.len() <= 3
+            && last.iter().all(|t| {
+                t.word.is == 0 && t.text.len() > 2 && t.text.bytes().all(|b| b.is_ascii_uppercase())
+            });
+        let ignored = notes.iter().any(|n| matches!(n, Note::Ignored(_)));
+        if is_name && ignored {
+            self.outside = Some("a city that is not in the five boroughs".to_owned());
+        }
+    }
+}
+
+/// The end of a text.
+pub(super) struct Read {
+    pub(super) place: Where,
+    /// Where what is before it ends.
+    pub(super) end: usize,
+    /// A ZIP that stands before that.
+    pub(super) inner_zip: Option<usize>,
+}
+
+/// Reads the end of a text.
+pub(super) fn read(clean: &str, tokens: &[Token<'_>], notes: &mut Vec<Note>) -> Read {
+    let mut tail = Tail {
+        clean,
+        tokens,
+        end: tokens.len(),
+        place: Where::default(),
+        zip_at: None,
+    };
+    while tail.step(notes) {}
+    let inner_zip = tail.inner_zip();
+    if tail.place.new_yorks >= 2 {
+        tail.place.new_york = NewYork::City;
+    }
+    Read {
+        place: tail.place,
+        end: tail.end,
+        inner_zip,
+    }
+}
+
+struct Tail<'t, 'a> {
+    clean: &'a str,
+    tokens: &'t [Token<'a>],
+    end: usize,
+    place: Where,
+    /// Where the ZIP stands.
+    zip_at: Option<usize>,
+}
+
+impl<'a> Tail<'_, 'a> {
+    /// Takes one thing off the end.
+    fn step(&mut self, notes: &mut Vec<Note>) -> bool {
+        while self.end > 0
+            && self
+                .tokens
+                .get(self.end - 1)
+                .is_some_and(|t| t.is_break() || t.text == "-")
+        {
+            self.end -= 1;
+        }
+        if self.end < 2 {
+            return false;
+        }
+        self.country()
+            || self.zip()
+            || self.new_york()
+            || self.state()
+            || self.area()
+            || self.misspelled(notes)
+    }
+
+    /// The words from `from` to the end, as they stand in the text.
+    fn words(&self, from: usize) -> Option<&'a str> {
+        let first = self.tokens.get(from)?;
+        let last = self.tokens.get(self.end.checked_sub(1)?)?;
+        // Both are slices of the text, so that the distance of their starts is a place in it.
+        let base = self.clean.as_ptr() as usize;
+        let start = (first.text.as_ptr() as usize).checked_sub(base)?;
+        let stop = (last.text.as_ptr() as usize).checked_sub(base)? + last.text.len();
+        self.clean.get(start..stop)
+    }
+
+    fn last(&self, back: usize) -> Option<&Token<'a>> {
+        self.tokens.get(self.end.checked_sub(back)?)
+    }
+
+    fn country(&mut self) -> bool {
+        const NAMES: &[(usize, &str)] = &[
+            (1, "USA"),
+            (1, "US"),
+            (2, "U S"),
+            (3, "U S A"),
+            (2, "UNITED STATES"),
+            (4, "UNITED STATES OF AMERICA"),
+        ];
+        self.take_named(NAMES)
+    }
+
+    fn take_named(&mut self, names: &[(usize, &str)]) -> bool {
+        for (words, name) in names {
+            if self.end > *words && self.words(self.end - words) == Some(name) {
+                self.end -= words;
+                return true;
+            }
+        }
+        false
+    }
+
+    fn zip(&mut self) -> bool {
+        let Some(zip) = self.last(1).and_then(|t| zip_of(t.text)) else {
+            return false;
+        };
+        if self.zip_at.is_some() || !self.leaves_a_street(self.end - 1) {
+            return false;
+        }
+        self.place.zip = Some(zip);
+        self.zip_at = Some(self.end - 1);
+        self.end -= 1;
+        true
+    }
+
+    /// A ZIP that is not at the end: `24 5 AVE 10011 APT 4`.
+    fn inner_zip(&mut self) -> Option<usize> {
+        if self.zip_at.is_some() {
+            return None;
+        }
+        for at in 3..self.end {
+            let token = self.tokens.get(at)?;
+            let follows = self.tokens.get(at + 1);
+            let ends_there = follows.is_none_or(|t| t.is_break() || t.any(UNIT));
+            if token.text.len() == 5
+                && ends_there
+                && let Some(zip) = zip_of(token.text)
+                && matches!(area::zip_area(zip), ZipArea::City(_))
+            {
+                self.place.zip = Some(zip);
+                return Some(at);
+            }
+        }
+        None
+    }
+
+    fn new_york(&mut self) -> bool {
+        const NAMES: &[(usize, &str, u8)] = &[
+            (3, "NEW YORK CITY", 2),
+            (3, "NEW YORK STATE", 1),
+            (3, "N Y C", 2),
+            (2, "NY CITY", 2),
+            (2, "N Y", 1),
+            (1, "NYC", 2),
+            (1, "NY", 1),
+            (1, "NYS", 1),
+            (2, "NEW YORK", 2),
+        ];
+        for (words, name, weight) in NAMES {
+            if self.end <= *words || self.words(self.end - words) != Some(name) {
+                continue;
+            }
+            let start = self.end - words;
+            // `WEST NEW YORK` and `EAST NEW YORK` are other places.
+            let other = self
+                .tokens
+                .get(start.wrapping_sub(1))
+                .is_some_and(|t| matches!(t.text, "EAST" | "WEST"));
+            if !self.leaves_a_street(start) || (other && *name == "NEW YORK") {
+                continue;
+            }
+            self.place.new_yorks = self.place.new_yorks.saturating_add(*weight);
+            self.place.new_york = NewYork::State;
+            self.end = start;
+            return true;
+        }
+        false
+    }
+
+    fn state(&mut self) -> bool {
+        let Some(last) = self.last(1) else {
+            return false;
+        };
+        if last.starts_with_digit() || (last.text.len() != 2 && !ends_a_state(last.text)) {
+            return false;
+        }
+        let outside_zip = matches!(self.place.zip_area(), Some(ZipArea::Elsewhere))
+            && self.zip_at == Some(self.end);
+        for (name, code) in STATES {
+            let words = name.split(' ').count();
+            for (words, text) in [(1, *code), (words, *name)] {
+                if self.end <= words || self.words(self.end - words) != Some(text) {
+                    continue;
+                }
+                let start = self.end - words;
+                let own_part = self
+                    .tokens
+                    .get(start.wrapping_sub(1))
+                    .is_some_and(Token::is_break);
+                let certain = outside_zip
+                    || (own_part && !IN_THE_CITY.contains(&text))
+                    || (text == *code && UNMISTAKABLE.contains(code));
+                if certain && self.leaves_a_street(start) {
+                    self.place.outside.get_or_insert_with(|| title(name));
+                    self.end = start;
+                    return true;
+                }
+            }
+        }
+        false
+    }
+
+    fn area(&mut self) -> bool {
+        for words in (1..=area::MAX_PLACE_WORDS.min(self.end.saturating_sub(1))).rev() {
+            let start = self.end - words;
+            let Some(place) = self.words(start).and_then(area::place) else {
+                continue;
+            };
+            if !self.leaves_a_street(start) || !self.may_be(place, start) {
+                continue;
+            }
+            self.take_place(place);
+            self.end = start;
+            return true;
+        }
+        false
+    }
+
+    /// A borough's or a city's name is taken wherever a street is left before it; any other only where a street, a unit
+    /// or a part of the text has ended.
+    fn may_be(&self, place: Place, start: usize) -> bool {
+        let before = self.tokens.get(start.wrapping_sub(1));
+        let ended = before.is_some_and(|t| {
+            t.is_break()
+                || t.text == "-"
+                || t.text == "ST"
+                || t.any(TYPE | ALONE | DIRECTION)
+                || t.starts_with_digit()
+        });
+        match place.kind {
+            PlaceKind::Borough | PlaceKind::City => true,
+            PlaceKind::Neighborhood | PlaceKind::Line | PlaceKind::Outside => ended,
+        }
+    }
+
+    fn take_place(&mut self, place: Place) {
+        match place.kind {
+            PlaceKind::Borough => {
+                self.place.named = self.place.named.or_else(|| place.boroughs.single());
+            }
+            PlaceKind::City | PlaceKind::Neighborhood | PlaceKind::Line => {
+                if self.place.hinted.is_empty() {
+                    self.place.hinted = place.boroughs;
+                    self.place.is_city = place.kind != PlaceKind::Neighborhood;
+                    self.place.area = Some(PlaceText(place));
+                    self.place.on_the_line = place.kind == PlaceKind::Line;
+                }
+            }
+            PlaceKind::Outside => {
+                if !self.place.says_city() {
+                    self.place
+                        .outside
+                        .get_or_insert_with(|| place.label.to_owned());
+                }
+            }
+        }
+    }
+
+    fn misspelled(&mut self, notes: &mut Vec<Note>) -> bool {
+        if self.place.says_city() || self.end < 3 {
+            return false;
+        }
+        let start = self.end - 1;
+        let Some(token) = self.tokens.get(start) else {
+            return false;
+        };
+        if token.word.is != 0 || !self.leaves_a_street(start) {
+            return false;
+        }
+        let ended = self
+            .tokens
+            .get(start.wrapping_sub(1))
+            .is_some_and(|t| t.is_break() || t.text == "ST" || t.any(TYPE | ALONE));
+        match area::misspelled_borough(token.text) {
+            Some(borough) if ended => {
+                notes.push(Note::Misspelled {
+                    typed: token.text.to_owned(),
+                    borough,
+                });
+                self.place.named = Some(borough);
+                self.end = start;
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether the words before `end` still hold a street, or a name: nothing is taken off an address that is its street.
+    fn leaves_a_street(&self, end: usize) -> bool {
+        let mut words = self
+            .tokens
+            .get(..end)
+            .unwrap_or_default()
+            .iter()
+            .filter(|t| !t.is_break() && t.text != "-" && t.text != "#")
+            .peekable();
+        let number_first = words
+            .peek()
+            .is_some_and(|t| t.starts_with_digit() && (t.all_digits() || !t.is_street_number()));
+        if number_first {
+            words.next();
+        }
+        let mut seen = 0;
+        let mut only_directions = true;
+        for token in words {
+            seen += 1;
+            only_directions &= token.any(DIRECTION);
+        }
+        seen > 0 && !only_directions
+    }
+}
+
+/// `10118`, `10118-0110`, `101180110`.
+fn zip_of(text: &str) -> Option<u32> {
+    let digits = |part: &str, n: usize| part.len() == n && part.bytes().all(|b| b.is_ascii_digit());
+    let five = match text.split_once('-') {
+        Some((five, four)) if digits(four, 4) => five,
+        Some(_) => return None,
+        None if digits(text, 9) => text.get(..5)?,
+        None => text,
+    };
+    if digits(five, 5) {
+        five.parse().ok()
+    } else {
+        None
+    }
+}
+
+fn title(name: &str) -> String {
+    let mut out = String::with_capacity(name.len());
+    for word in name.split(' ') {
+        if !out.is_empty() {
+            out.push(' ');
+        }
+        let mut chars = word.chars();
+        out.extend(chars.next());
+        out.extend(chars.map(|c| c.to_ascii_lowercase()));
+    }
+    out
+}
+
+fn ends_a_state(word: &str) -> bool {
+    static LAST_WORDS: LazyLock<WordMap<()>> = LazyLock::new(|| {
+        STATES
+            .iter()
+            .filter_map(|(name, _)| name.rsplit(' ').next())
+            .map(|word| (word, ()))
+            .collect()
+    });
+    LAST_WORDS.contains_key(word)
+}
+
+/// Codes that are no word of an address; the others (`CT`, `FL`, `LA`, ...) need a comma or a ZIP beside them.
+const UNMISTAKABLE: &[&str] = &[
+    "NJ", "OH", "IL", "TX", "NH", "RI", "VT", "WI", "GA", "KY", "TN", "NV", "AZ", "UT", "DC",
+];
+
+/// Codes that mean something in the city even after a comma: Manhattan.
+const IN_THE_CITY: &[&str] = &["MN"];
+
+const STATES: &[(&str, &str)] = &[
+    ("ALABAMA", "AL"),
+    ("ALASKA", "AK"),
+    ("ARIZONA", "AZ"),
+    ("ARKANSAS", "AR"),
+    ("CALIFORNIA", "CA"),
+    ("COLORADO", "CO"),
+    ("CONNECTICUT", "CT"),
+    ("DELAWARE", "DE"),
+    ("DISTRICT OF COLUMBIA", "DC"),
+    ("FLORIDA", "FL"),
+    ("GEORGIA", "GA"),
+    ("HAWAII", "HI"),
+    ("IDAHO", "ID"),
+    ("ILLINOIS", "IL"),
+    ("INDIANA", "IN"),
+    ("IOWA", "IA"),
+    ("KANSAS", "KS"),
+    ("KENTUCKY", "KY"),
+    ("LOUISIANA", "LA"),
+    ("MAINE", "ME"),
+    ("MARYLAND", "MD"),
+    ("MASSACHUSETTS", "MA"),
+    ("MICHIGAN", "MI"),
+    ("MINNESOTA", "MN"),
+    ("MISSISSIPPI", "MS"),
+    ("MISSOURI", "MO"),
+    ("MONTANA", "MT"),
+    ("NEBRASKA", "NE"),
+    ("NEVADA", "NV"),
+    ("NEW HAMPSHIRE", "NH"),
+    ("NEW JERSEY", "NJ"),
+    ("NEW MEXICO", "NM"),
+    ("NORTH CAROLINA", "NC"),
+    ("NORTH DAKOTA", "ND"),
+    ("OHIO", "OH"),
+    ("OKLAHOMA", "OK"),
+    ("OREGON", "OR"),
+    ("PENNSYLVANIA", "PA"),
+    ("PUERTO RICO", "PR"),
+    ("RHODE ISLAND", "RI"),
+    ("SOUTH CAROLINA", "SC"),
+    ("SOUTH DAKOTA", "SD"),
+    ("TENNESSEE", "TN"),
+    ("TEXAS", "TX"),
+    ("UTAH", "UT"),
+    ("VERMONT", "VT"),
+    ("VIRGINIA", "VA"),
+    ("WASHINGTON", "WA"),
+    ("WEST VIRGINIA", "WV"),
+    ("WISCONSIN", "WI"),
+    ("WYOMING", "WY"),
+];

@@ -1,0 +1,585 @@
+//! One building out of the rows that agree, or the reason why there is none.
+
+use brownstone_domain::{Borough, Match};
+
+use super::{
+    area::{By, Scope, is_nassau, means_nassau, scope},
+    building, ids, say,
+    search::{Change, Found, Hit, completed, exact, respelled},
+};
+use crate::{
+    area::Boroughs,
+    fold::{Spelling, StreetName, fold_text},
+    geocoder::{ResolveError, Resolved},
+    house::ReadingKind,
+    pad::{AddressKind, PadIndex, RowRecord},
+    parse::{AddressText, Note, Typed, Where},
+};
+
+/// Most candidates that an ambiguity lists.
+const CANDIDATES: usize = 5;
+
+/// The building at an address.
+pub(super) fn address(
+    index: &PadIndex,
+    typed: &Typed,
+    readings: &[AddressText],
+) -> Result<Resolved, ResolveError> {
+    let place = &typed.place;
+    if is_nassau(place) {
+        return Err(ResolveError::OutsideCoverage(say::nassau()));
+    }
+    let scope = scope(place);
+    let (mut found, mut reading) = best(index, readings, scope.boroughs);
+    let contrary = contrary(index, typed, readings, scope);
+    let mut ignores_city = false;
+    match contrary {
+        Some((hits, other_reading)) if found.hits.is_empty() => {
+            found.hits = hits;
+            reading = other_reading;
+            ignores_city = true;
+        }
+        Some((mut hits, _)) => {
+            hits.extend(found.hits);
+            let candidates = candidates(index, &hits);
+            return Err(ResolveError::Ambiguous {
+                message: say::contradiction(&candidates),
+                candidates,
+            });
+        }
+        None => {}
+    }
+    if found.hits.is_empty()
+        && found.street.is_none()
+        && found.pseudo.is_none()
+        && scope.by != By::Nothing
+    {
+        for candidate in readings {
+            let mut respelled = respelled(index, candidate, scope.boroughs);
+            respelled
+                .hits
+                .retain(|hit| !contradicts_zip(place, &hit.row));
+            let streets: Vec<u32> = streets(&respelled.hits);
+            if streets.len() == 1 && !respelled.hits.is_empty() {
+                found.hits = respelled.hits;
+                reading = candidate;
+                break;
+            }
+        }
+    }
+    if found.hits.is_empty() {
+        if means_nassau(place) {
+            return Err(ResolveError::OutsideCoverage(say::nassau()));
+        }
+        let boroughs = scope.boroughs;
+        return Err(ResolveError::NotFound(say::not_found(
+            index, reading, &found, boroughs,
+        )));
+    }
+    let mut warnings: Vec<String> = Vec::new();
+    let hit = one(index, typed, found.hits, scope, &mut warnings)?;
+    doubt(index, typed, readings, reading, &hit, scope)?;
+    let mut corrected = hit.is_corrected() || ignores_city;
+    if ignores_city {
+        warnings.push(
+            "The city typed does not have this address; the ZIP code's borough does.".to_owned(),
+        );
+    }
+    say::changes(index, reading, &hit, &mut warnings);
+    if scope.by == By::NewYork && place.zip.is_none() {
+        // Careless lists write New York for any borough.
+        let others = Boroughs::ALL.without(Boroughs::only(Borough::Manhattan));
+        if !exact(index, reading, others).hits.is_empty() {
+            warnings.push(
+                "New York was read as Manhattan; other boroughs have this address, too.".to_owned(),
+            );
+        }
+    }
+    corrected |= range_end(index, reading, &hit, &mut warnings);
+    Ok(resolved(index, typed, reading, &hit, corrected, warnings))
+}
+
+/// The first reading that exists, or what all of them met.
+fn best<'r>(
+    index: &PadIndex,
+    readings: &'r [AddressText],
+    boroughs: Boroughs,
+) -> (Found, &'r AddressText) {
+    let mut all = Found::default();
+    let mut first = None;
+    for reading in readings {
+        first.get_or_insert(reading);
+        let found = exact(index, reading, boroughs);
+        if !found.hits.is_empty() {
+            return (found, reading);
+        }
+        all.or(found);
+    }
+    if all.street.is_none() && all.pseudo.is_none() && all.other_name.is_none() {
+        for reading in readings {
+            let found = completed(index, reading, boroughs);
+            if !found.hits.is_empty() {
+                return (found, reading);
+            }
+            all.or(found);
+        }
+    }
+    match first {
+        Some(first) => (all, first),
+        // The parser gives an address at least one reading.
+        None => (all, EMPTY.get_or_init(empty_reading)),
+    }
+}
+
+static EMPTY: std::sync::OnceLock<AddressText> = std::sync::OnceLock::new();
+
+fn empty_reading() -> AddressText {
+    AddressText {
+        number: crate::house::TypedNumber::plain(0, crate::house::Suffix::NONE),
+        streets: Vec::new(),
+    }
+}
+
+/// Where city and ZIP contradict: what agrees with number, street and ZIP.
+///
+/// There the direction may be one too many or too few as well: `450 W 37 ST, NEW YORK, NY 11232` may be 450 37 STREET.
+fn contrary<'r>(
+    index: &PadIndex,
+    typed: &Typed,
+    readings: &'r [AddressText],
+    scope: Scope,
+) -> Option<(Vec<Hit>, &'r AddressText)> {
+    if scope.contrary.is_empty() {
+        return None;
+    }
+    for reading in readings {
+        let mut hits = exact(index, reading, scope.contrary).hits;
+        hits.retain(|hit| has_zip(&typed.place, &hit.row));
+        if hits.is_empty() {
+            hits = completed(index, reading, scope.contrary).hits;
+            hits.retain(|hit| has_zip(&typed.place, &hit.row));
+        }
+        if hits.is_empty()
+            && let Some(bare) = without_direction(reading)
+        {
+            hits = exact(index, &bare, scope.contrary).hits;
+            hits.retain(|hit| has_zip(&typed.place, &hit.row));
+            for hit in &mut hits {
+                hit.name = Change::DirectionAdded;
+                hit.text = reading.streets.len().saturating_sub(1);
+            }
+        }
+        if !hits.is_empty() {
+            return Some((hits, reading));
+        }
+    }
+    None
+}
+
+fn without_direction(reading: &AddressText) -> Option<AddressText> {
+    let street = reading.street()?;
+    let (first, rest) = street.street.name.split_once(' ')?;
+    if !crate::fold::is_direction(first) {
+        return None;
+    }
+    let mut street = street.clone();
+    street.street = StreetName::of_words(rest.split(' '));
+    Some(AddressText {
+        number: reading.number,
+        streets: vec![street],
+    })
+}
+
+fn has_zip(place: &Where, row: &RowRecord) -> bool {
+    place.zip.is_some_and(|zip| zip == u32::from(row.zip))
+}
+
+/// Whether a ZIP that means something was typed, and the row has another.
+fn contradicts_zip(place: &Where, row: &RowRecord) -> bool {
+    row.zip != 0 && says_zip(place) && !has_zip(place, row)
+}
+
+fn says_zip(place: &Where) -> bool {
+    !matches!(
+        place.zip_area(),
+        None | Some(crate::area::ZipArea::Placeholder)
+    )
+}
+
+fn streets(hits: &[Hit]) -> Vec<u32> {
+    let mut streets: Vec<u32> = hits.iter().map(|hit| hit.street).collect();
+    streets.sort_unstable();
+    streets.dedup();
+    streets
+}
+
+fn buildings(hits: &[Hit]) -> Vec<u32> {
+    let mut buildings: Vec<u32> = hits.iter().map(|hit| hit.row.building).collect();
+    buildings.sort_unstable();
+    buildings.dedup();
+    buildings
+}
+
+/// Keeps those that pass, where some do.
+fn prefer(hits: &mut Vec<Hit>, passes: impl Fn(&Hit) -> bool) {
+    if hits.iter().any(&passes) {
+        hits.retain(passes);
+    }
+}
+
+/// The one building of these rows, by what else was typed.
+fn one(
+    index: &PadIndex,
+    typed: &Typed,
+    mut hits: Vec<Hit>,
+    scope: Scope,
+    warnings: &mut Vec<String>,
+) -> Result<Hit, ResolveError> {
+    let place = &typed.place;
+    prefer(&mut hits, |hit| !hit.is_corrected());
+    prefer(&mut hits, |hit| has_zip(place, &hit.row));
+    if buildings(&hits).len() > 1 {
+        // A row of just this number tells more than a range that happens to contain it.
+        let just = |hit: &Hit| hit.row.low == hit.reading.low && hit.row.high == hit.reading.high;
+        let explicit: Vec<Hit> = hits.iter().copied().filter(just).collect();
+        if !explicit.is_empty() && streets(&hits).len() == 1 {
+            hits = explicit;
+        }
+    }
+    if buildings(&hits).len() > 1
+        && let Some(area) = place.area
+    {
+        let there: Vec<Hit> = hits
+            .iter()
+            .copied()
+            .filter(|hit| area.0.has_zip(u32::from(hit.row.zip)))
+            .collect();
+        if buildings(&there).len() == 1 {
+            hits = there;
+        }
+    }
+    if buildings(&hits).len() > 1 && scope.by == By::State {
+        // `NY` alone is Manhattan's city as well as the state.
+        let manhattan: Vec<Hit> = hits
+            .iter()
+            .copied()
+            .filter(|hit| index.street_code(hit.street) / 100_000 == 1)
+            .collect();
+        if buildings(&manhattan).len() == 1 {
+            hits = manhattan;
+            warnings.push(
+                "NY was read as Manhattan; other boroughs have this address, too.".to_owned(),
+            );
+        }
+    }
+    if buildings(&hits).len() > 1 {
+        let candidates = candidates(index, &hits);
+        return Err(ResolveError::Ambiguous {
+            message: say::several(&candidates),
+            candidates,
+        });
+    }
+    // Rows of one building: the canonical one first, so that the match does not depend on their order.
+    let canonical = hits.first().map(|hit| index.building(hit.row.building).row);
+    hits.iter()
+        .copied()
+        .min_by_key(|hit| (Some(hit.at) != canonical, hit.at))
+        .ok_or_else(|| ResolveError::NotFound("There is no such address.".to_owned()))
+}
+
+/// Addresses of different buildings, in the order of boroughs.
+fn candidates(index: &PadIndex, hits: &[Hit]) -> Vec<String> {
+    let mut seen = Vec::new();
+    let mut out: Vec<String> = Vec::new();
+    let mut sorted: Vec<&Hit> = hits.iter().collect();
+    sorted.sort_by_key(|hit| (index.street_code(hit.street), hit.at));
+    for hit in sorted {
+        if seen.contains(&hit.row.building) {
+            continue;
+        }
+        seen.push(hit.row.building);
+        let mut line = building::candidate(index, hit.street, &hit.row);
+        if out.contains(&line) {
+            // The same address on two lots.
+            let bbl = index.building(hit.row.building).bbl;
+            line = crate::pad::bbl_of(bbl).map_or(line, |bbl| bbl.to_string());
+        }
+        out.push(line);
+        if out.len() == CANDIDATES {
+            break;
+        }
+    }
+    out
+}
+
+/// Refuses what is too uncertain: a correction where little was typed to check it by.
+fn doubt(
+    index: &PadIndex,
+    typed: &Typed,
+    readings: &[AddressText],
+    reading: &AddressText,
+    hit: &Hit,
+    scope: Scope,
+) -> Result<(), ResolveError> {
+    let place = &typed.place;
+    let doubtful_ordinal = typed
+        .notes
+        .iter()
+        .any(|note| matches!(note, Note::DoubtfulOrdinal(_)));
+    if doubtful_ordinal && !has_zip(place, &hit.row) {
+        return Err(ResolveError::NotFound(say::not_found(
+            index,
+            reading,
+            &Found::default(),
+            scope.boroughs,
+        )));
+    }
+    if !hit.is_corrected() {
+        return Ok(());
+    }
+    let refuse = |hits: &[Hit]| {
+        let candidates = candidates(index, hits);
+        Err(ResolveError::Ambiguous {
+            message: say::uncertain(&candidates),
+            candidates,
+        })
+    };
+    match scope.by {
+        By::Nothing | By::State if hit.name != Change::DirectionAdded => refuse(&[*hit]),
+        // The ZIP alone said where: the address as typed may stand in another borough.
+        By::Zip => {
+            let mut elsewhere: Vec<Hit> = readings
+                .iter()
+                .flat_map(|r| exact(index, r, Boroughs::ALL.without(scope.boroughs)).hits)
+                .filter(|other| !other.is_corrected())
+                .collect();
+            if elsewhere.is_empty() {
+                return Ok(());
+            }
+            elsewhere.push(*hit);
+            refuse(&elsewhere)
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Says whether the end of a typed range is another building.
+fn range_end(
+    index: &PadIndex,
+    reading: &AddressText,
+    hit: &Hit,
+    warnings: &mut Vec<String>,
+) -> bool {
+    if hit.reading.kind != ReadingKind::Range {
+        return false;
+    }
+    let ends: Vec<u32> = index
+        .rows_at(hit.street, hit.reading.high)
+        .map(|(_, row)| row.building)
+        .collect();
+    if ends.contains(&hit.row.building) {
+        return false;
+    }
+    let elsewhere = !ends.is_empty();
+    let why = if elsewhere {
+        format!("{} is another building", hit.reading.high)
+    } else {
+        format!("there is no {}", hit.reading.high)
+    };
+    warnings.push(format!(
+        "{} was read as a range and {} taken; {why}.",
+        reading.number, hit.reading.low
+    ));
+    elsewhere
+}
+
+/// The answer for a row.
+fn resolved(
+    index: &PadIndex,
+    typed: &Typed,
+    reading: &AddressText,
+    hit: &Hit,
+    mut corrected: bool,
+    mut warnings: Vec<String>,
+) -> Resolved {
+    let mut record = index.building(hit.row.building);
+    let mut alias = false;
+    if record.bin == 0 {
+        let mut others = index.buildings_of(record.bbl).filter(|(_, b)| b.bin != 0);
+        match (others.next(), others.next()) {
+            // The lot's path would lead to its one building, too.
+            (Some((_, only)), None) => {
+                warnings.push(
+                    "The city's files give this address no building; the lot's only building was taken."
+                        .to_owned(),
+                );
+                record = only;
+                alias = true;
+            }
+            (Some(_), Some(_)) => {
+                let bins: Vec<u32> = index
+                    .buildings_of(record.bbl)
+                    .map(|(_, b)| b.bin)
+                    .filter(|bin| *bin != 0)
+                    .collect();
+                warnings.push(
+                    "The city's files give this address no building, only its lot.".to_owned(),
+                );
+                warnings.push(ids::several_buildings(&bins));
+            }
+            (None, _) => {
+                warnings.push(
+                    "The city's files give this address no building, only its lot.".to_owned(),
+                );
+            }
+        }
+    }
+    let form = building::at(index, record);
+    let place = &typed.place;
+    if contradicts_zip(place, &hit.row)
+        && let Some(zip) = place.zip
+    {
+        corrected = true;
+        warnings.push(format!(
+            "ZIP code {zip:05} was ignored: the address is in {:05}.",
+            hit.row.zip
+        ));
+    }
+    for note in &typed.notes {
+        corrected |= note.is_correction();
+        warnings.push(note.sentence());
+    }
+    let street = reading.streets.get(hit.text);
+    let canonical = !alias
+        && record.row == hit.at
+        && street.is_some_and(|typed| {
+            hit.name == Change::TypeAdded
+                || form.street.as_deref().is_some_and(|shown| {
+                    fold_text(shown, Spelling::Official).key == typed.street.key
+                })
+        });
+    Resolved {
+        building: form,
+        unit: street.and_then(|s| s.unit.clone()),
+        unit_bbl: None,
+        matched: if corrected {
+            Match::Corrected
+        } else if canonical {
+            Match::Exact
+        } else {
+            Match::Alias
+        },
+        warnings,
+    }
+}
+
+/// The building that a place's name means.
+pub(super) fn place(
+    index: &PadIndex,
+    typed: &Typed,
+    names: &[StreetName],
+) -> Result<Resolved, ResolveError> {
+    let scope = scope(&typed.place);
+    let mut numbered = None;
+    let mut lot_only = None;
+    for name in names {
+        let mut hits: Vec<(u32, u32, RowRecord)> = Vec::new();
+        for posting in scope
+            .boroughs
+            .iter()
+            .flat_map(|b| index.streets(b, &name.key))
+        {
+            for (at, row) in index.rows_of(posting.street) {
+                if row.kind.is_numbered() {
+                    numbered = Some(posting);
+                    // Places stand before numbers.
+                    break;
+                }
+                let building = index.building(row.building);
+                if row.kind == AddressKind::Complex || building.bin == 0 {
+                    lot_only = Some((posting, building.bbl));
+                } else {
+                    hits.push((posting.street, at, row));
+                }
+            }
+        }
+        if hits.iter().any(|(.., row)| has_zip(&typed.place, row)) {
+            hits.retain(|(.., row)| has_zip(&typed.place, row));
+        }
+        hits.sort_unstable_by_key(|(_, at, row)| (row.building, *at));
+        hits.dedup_by_key(|(.., row)| row.building);
+        match hits.as_slice() {
+            [] => {}
+            [(_, at, row)] => return Ok(place_resolved(index, typed, *at, row)),
+            several => {
+                let candidates: Vec<String> = several
+                    .iter()
+                    .take(CANDIDATES)
+                    .filter_map(|(.., row)| crate::pad::bin_of(index.building(row.building).bin))
+                    .map(|bin| bin.to_string())
+                    .collect();
+                return Err(ResolveError::Ambiguous {
+                    message: format!(
+                        "{} has several buildings; ask for one by its BIN: {}.",
+                        name.name,
+                        candidates.join(", ")
+                    ),
+                    candidates,
+                });
+            }
+        }
+    }
+    let shown = names.first().map(|n| n.name.as_str()).unwrap_or_default();
+    if let Some((posting, bbl)) = lot_only
+        && let Some(bbl) = crate::pad::bbl_of(bbl)
+    {
+        let name = index.street_name(posting.street, posting.group);
+        return Err(ResolveError::NotFound(format!(
+            "{name} is a place without one building of its own; its tax lot is {bbl}."
+        )));
+    }
+    if means_nassau(&typed.place) {
+        return Err(ResolveError::OutsideCoverage(say::nassau()));
+    }
+    Err(ResolveError::NotFound(if numbered.is_some() {
+        format!("{shown} is a street; a house number is needed.")
+    } else {
+        format!(
+            "{shown} is no building's address and no place known in {}; a house number and a street are needed.",
+            say::names(scope.boroughs)
+        )
+    }))
+}
+
+fn place_resolved(index: &PadIndex, typed: &Typed, at: u32, row: &RowRecord) -> Resolved {
+    let record = index.building(row.building);
+    let mut warnings = Vec::new();
+    let mut corrected = false;
+    let place = &typed.place;
+    if contradicts_zip(place, row)
+        && let Some(zip) = place.zip
+    {
+        corrected = true;
+        warnings.push(format!(
+            "ZIP code {zip:05} was ignored: the place is in {:05}.",
+            row.zip
+        ));
+    }
+    for note in &typed.notes {
+        corrected |= note.is_correction();
+        warnings.push(note.sentence());
+    }
+    Resolved {
+        building: building::at(index, record),
+        unit: None,
+        unit_bbl: None,
+        matched: if corrected {
+            Match::Corrected
+        } else if record.row == at {
+            Match::Exact
+        } else {
+            Match::Alias
+        },
+        warnings,
+    }
+}

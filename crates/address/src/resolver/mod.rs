@@ -1,0 +1,111 @@
+//! The offline geocoder: what was typed against the rows of an address index.
+//!
+//! A reading of the text counts when rows of the city's files agree with it. A wrong building is worse than no answer:
+//! what does not agree is refused, or said.
+
+mod area;
+mod building;
+mod choose;
+mod ids;
+mod say;
+mod search;
+
+use std::{
+    path::Path,
+    sync::{Arc, PoisonError, RwLock},
+};
+
+use async_trait::async_trait;
+
+use crate::{
+    geocoder::{Geocoder, ResolveError, Resolved},
+    pad::{PadError, PadIndex},
+    parse::{Kind, parse},
+};
+
+/// Resolves addresses on an index; no network, no async.
+#[derive(Debug, Clone)]
+pub struct Resolver {
+    index: Arc<PadIndex>,
+}
+
+impl Resolver {
+    /// A resolver on this index.
+    pub const fn new(index: Arc<PadIndex>) -> Self {
+        Self { index }
+    }
+
+    /// A resolver on an index file that [`PadIndex::save`] wrote.
+    ///
+    /// # Errors
+    /// When the file cannot be opened or is no index.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, PadError> {
+        Ok(Self::new(Arc::new(PadIndex::open(path)?)))
+    }
+
+    /// The one building that a text names.
+    ///
+    /// # Errors
+    /// See [`ResolveError`]; never [`ResolveError::Unavailable`].
+    pub fn resolve(&self, text: &str) -> Result<Resolved, ResolveError> {
+        let typed = parse(text).map_err(|why| ResolveError::Invalid(why.to_owned()))?;
+        let index = &*self.index;
+        match &typed.kind {
+            Kind::Bbl(bbl) => return ids::by_bbl(index, *bbl),
+            Kind::Bin(bin) => return ids::by_bin(index, *bin),
+            Kind::BadIdentifier(why) => return Err(ResolveError::NotFound((*why).to_owned())),
+            _ => {}
+        }
+        if let Some(place) = typed.place.outside() {
+            return Err(ResolveError::OutsideCoverage(say::outside(place)));
+        }
+        match &typed.kind {
+            Kind::Address(readings) => choose::address(index, &typed, readings),
+            Kind::Place(names) => choose::place(index, &typed, names),
+            Kind::BlockLot(block, lot) => ids::by_block_and_lot(index, *block, *lot),
+            other => Err(ResolveError::NotFound(say::no_building(other).to_owned())),
+        }
+    }
+}
+
+/// The resolver as a [`Geocoder`]; its index can be exchanged while it is used.
+#[derive(Debug)]
+pub struct PadGeocoder {
+    index: RwLock<Arc<PadIndex>>,
+}
+
+impl PadGeocoder {
+    /// A geocoder on this index.
+    pub const fn new(index: Arc<PadIndex>) -> Self {
+        Self {
+            index: RwLock::new(index),
+        }
+    }
+
+    /// Puts another index in place; calls that run go on with the one they have. Returns the old one.
+    pub fn swap(&self, index: Arc<PadIndex>) -> Arc<PadIndex> {
+        // Nothing can panic while the lock is held, and an `Arc` is whole at any time.
+        let mut current = self.index.write().unwrap_or_else(PoisonError::into_inner);
+        std::mem::replace(&mut *current, index)
+    }
+
+    /// A resolver on the index that is in place now.
+    pub fn resolver(&self) -> Resolver {
+        let current = self.index.read().unwrap_or_else(PoisonError::into_inner);
+        Resolver::new(Arc::clone(&current))
+    }
+}
+
+#[async_trait]
+impl Geocoder for PadGeocoder {
+    async fn resolve(&self, text: &str) -> Result<Resolved, ResolveError> {
+        self.resolver().resolve(text)
+    }
+
+    fn is_live(&self) -> bool {
+        false
+    }
+}
+
+#[cfg(test)]
+mod tests;

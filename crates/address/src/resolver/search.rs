@@ -1,0 +1,454 @@
+//! Which rows agree with a reading of an address.
+
+use brownstone_domain::Borough;
+
+use crate::{
+    area::{self, Boroughs},
+    fold::{StreetName, is_direction, is_type},
+    fuzzy::Within,
+    house::{HouseKey, Reading, ReadingKind, Suffix, TypedNumber},
+    pad::{AddressKind, PadIndex, Posting, RowRecord},
+    parse::AddressText,
+    words::{DIRECTIONS, STREET_TYPES},
+};
+
+/// What was changed to make an address agree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Change {
+    /// Nothing.
+    None,
+    /// A missing type was added: `22 READE`.
+    TypeAdded,
+    /// A missing direction was added: `212 146 STREET`.
+    DirectionAdded,
+    /// The name was spelled otherwise.
+    Spelling,
+    /// The dash was dropped: `10-22` for 1022.
+    DashDropped,
+    /// The suffix was dropped: there is no such `GARAGE`.
+    SuffixDropped,
+}
+
+impl Change {
+    /// Whether something typed was changed, and not only completed.
+    pub(super) const fn is_correction(self) -> bool {
+        !matches!(self, Self::None | Self::TypeAdded)
+    }
+}
+
+/// A row that agrees.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Hit {
+    pub(super) street: u32,
+    /// Its place in the index.
+    pub(super) at: u32,
+    pub(super) row: RowRecord,
+    pub(super) reading: Reading,
+    /// What was done to the number.
+    pub(super) number: Change,
+    /// What was done to the street.
+    pub(super) name: Change,
+    /// Which of the texts for the street was taken.
+    pub(super) text: usize,
+}
+
+impl Hit {
+    pub(super) const fn is_corrected(&self) -> bool {
+        self.number.is_correction() || self.name.is_correction()
+    }
+}
+
+/// What a search found, and what it met on the way.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    pub(super) hits: Vec<Hit>,
+    /// A street of this name that has numbers.
+    pub(super) street: Option<Posting>,
+    /// The lot of a made-up number.
+    pub(super) pseudo: Option<u64>,
+    /// A stretch on which the street goes by another name.
+    pub(super) other_name: Option<(u32, u8)>,
+}
+
+impl Found {
+    /// Keeps what a later search met, where this one met nothing.
+    pub(super) fn or(&mut self, later: Self) {
+        if self.hits.is_empty() {
+            self.hits = later.hits;
+        }
+        self.street = self.street.or(later.street);
+        self.pseudo = self.pseudo.or(later.pseudo);
+        self.other_name = self.other_name.or(later.other_name);
+    }
+}
+
+/// Rows that agree with number and street as typed.
+pub(super) fn exact(index: &PadIndex, reading: &AddressText, boroughs: Boroughs) -> Found {
+    let mut found = Found::default();
+    for (at, text) in reading.streets.iter().enumerate() {
+        for borough in boroughs.iter() {
+            look(
+                index,
+                &text.street.key,
+                borough,
+                &reading.number,
+                (Change::None, at),
+                &mut found,
+            );
+        }
+        if !found.hits.is_empty() {
+            return found;
+        }
+    }
+    found
+}
+
+/// Rows that agree once the street's name is completed: a type, a direction. For names that no street has.
+pub(super) fn completed(index: &PadIndex, reading: &AddressText, boroughs: Boroughs) -> Found {
+    let mut found = Found::default();
+    let Some(text) = reading.streets.last() else {
+        return found;
+    };
+    let last = reading.streets.len() - 1;
+    for (name, change) in variants(&text.street) {
+        for borough in boroughs.iter() {
+            look(
+                index,
+                &name.key,
+                borough,
+                &reading.number,
+                (change, last),
+                &mut found,
+            );
+        }
+    }
+    // Completing is less of a change than correcting.
+    if found.hits.iter().any(|hit| !hit.is_corrected()) {
+        found.hits.retain(|hit| !hit.is_corrected());
+    }
+    found
+}
+
+/// Rows that agree once the street's name is spelled right. Digits, directions and type must be those typed.
+pub(super) fn respelled(index: &PadIndex, reading: &AddressText, boroughs: Boroughs) -> Found {
+    let mut found = Found::default();
+    let Some(text) = reading.streets.last() else {
+        return found;
+    };
+    let last = reading.streets.len() - 1;
+    let typed = has_type(&text.street);
+    let names: Vec<StreetName> = if typed {
+        vec![text.street.clone()]
+    } else {
+        std::iter::once(text.street.clone())
+            .chain(
+                STREET_TYPES
+                    .iter()
+                    .take(5)
+                    .map(|t| text.street.with_last(t)),
+            )
+            .collect()
+    };
+    for name in &names {
+        for borough in boroughs.iter() {
+            for posting in near(index, name, borough) {
+                look_at(
+                    index,
+                    &[(posting, Rows::All)],
+                    &reading.number,
+                    (Change::Spelling, last),
+                    &mut found,
+                );
+            }
+        }
+    }
+    // A street that is found but lacks the number was not meant.
+    found.street = None;
+    found.other_name = None;
+    found
+}
+
+/// Streets of a borough whose names are near this one.
+pub(super) fn near(index: &PadIndex, name: &StreetName, borough: Borough) -> Vec<Posting> {
+    /// Far more than one name has near it.
+    const MOST: usize = 64;
+    let letters: usize = name
+        .name
+        .split(' ')
+        .filter(|w| !is_type(w) && !is_direction(w))
+        .map(|w| w.bytes().filter(u8::is_ascii_alphabetic).count())
+        .sum();
+    let most = match letters {
+        0..=4 => return Vec::new(),
+        5..=7 => 1,
+        _ => 2,
+    };
+    let Some(automaton) = Within::new(borough.digit(), &name.key, most) else {
+        return Vec::new();
+    };
+    let mut postings = index.similar(borough, automaton, MOST);
+    postings.retain(|posting| {
+        let other = index.street_name(posting.street, posting.group);
+        same_frame(&name.name, other)
+    });
+    postings.sort_unstable_by_key(|p| (p.street, p.group));
+    postings.dedup();
+    postings
+}
+
+/// Whether two names have the same digits, directions and types: only letters of the name itself may differ.
+fn same_frame(typed: &str, other: &str) -> bool {
+    fn frame(name: &str) -> impl Iterator<Item = &str> {
+        name.split(' ')
+            .filter(|w| is_type(w) || is_direction(w) || w.bytes().any(|b| b.is_ascii_digit()))
+    }
+    let folded = crate::fold::fold_text(other, crate::fold::Spelling::Official);
+    frame(typed).eq(frame(&folded.name))
+}
+
+fn has_type(name: &StreetName) -> bool {
+    name.name.split(' ').skip(1).any(is_type)
+}
+
+/// Other names that a typed one may stand for.
+fn variants(street: &StreetName) -> Vec<(StreetName, Change)> {
+    let mut out = Vec::new();
+    let words: Vec<&str> = street.name.split(' ').collect();
+    // `D AVENUE` is AVENUE D; so may `EAST AVENUE` be, typed `E AVENUE`.
+    if let [first, "AVENUE"] = words.as_slice()
+        && let Some(letter) = first.get(..1)
+        && (first.len() == 1 || is_direction(first))
+    {
+        out.push((StreetName::of_words(["AVENUE", letter]), Change::TypeAdded));
+    }
+    if let [first, kind] = words.as_slice()
+        && is_direction(first)
+        && let Some(letter) = first.get(..1)
+    {
+        out.push((StreetName::of_words([letter, *kind]), Change::TypeAdded));
+    }
+    // `CENTRE S`, `28 S`.
+    if let [name @ .., "S"] = words.as_slice()
+        && !name.is_empty()
+    {
+        let name = StreetName::of_words(name.iter().copied().chain(["STREET"]));
+        out.push((name, Change::Spelling));
+    }
+    // `BAY ST SOMETHING`, where ST was no Saint.
+    if let Some(at) = words.iter().skip(1).position(|w| *w == "SAINT") {
+        let name = words.iter().copied().take(at + 1).chain(["STREET"]);
+        out.push((StreetName::of_words(name), Change::Spelling));
+    }
+    let last = words.last().copied().unwrap_or_default();
+    let ends_in_direction = has_type(street) && is_direction(last);
+    let untyped = !is_type(last) && !ends_in_direction;
+    if untyped {
+        out.extend(
+            STREET_TYPES
+                .iter()
+                .map(|kind| (street.with_last(kind), Change::TypeAdded)),
+        );
+    }
+    let directed = words.first().is_some_and(|w| is_direction(w));
+    if !directed && !untyped {
+        out.extend(
+            DIRECTIONS
+                .iter()
+                .map(|d| (street.with_first(d), Change::DirectionAdded)),
+        );
+    }
+    out
+}
+
+/// Which rows of a street count.
+#[derive(Debug, Clone, Copy)]
+enum Rows {
+    All,
+    /// Those of lots in this borough by law, or in a ZIP that it shares: the street's code is another borough's.
+    OfBorough(Borough),
+}
+
+/// Looks for a number on the streets of a borough with this name.
+fn look(
+    index: &PadIndex,
+    key: &str,
+    borough: Borough,
+    number: &TypedNumber,
+    name: (Change, usize),
+    found: &mut Found,
+) {
+    let mut streets: Vec<(Posting, Rows)> = Vec::with_capacity(4);
+    streets.extend(index.streets(borough, key).map(|p| (p, Rows::All)));
+    for neighbour in area::neighbours(borough).iter() {
+        let theirs = index.streets(neighbour, key);
+        streets.extend(theirs.map(|p| (p, Rows::OfBorough(borough))));
+    }
+    look_at(index, &streets, number, name, found);
+}
+
+fn look_at(
+    index: &PadIndex,
+    streets: &[(Posting, Rows)],
+    number: &TypedNumber,
+    name: (Change, usize),
+    found: &mut Found,
+) {
+    let before = found.hits.len();
+    for reading in number.readings().iter() {
+        let change = match reading.kind {
+            ReadingKind::DashDropped => Change::DashDropped,
+            _ => Change::None,
+        };
+        let made_up = collect(index, streets, reading, (change, name), found);
+        if found.hits.len() > before || made_up {
+            return;
+        }
+    }
+    let suffix = suffix_of(number);
+    if !suffix.is_none() {
+        without_suffix(index, streets, number, name, found);
+    }
+    for (posting, rows) in streets {
+        if matches!(rows, Rows::All)
+            && found.street.is_none()
+            && index
+                .rows_of(posting.street)
+                .next_back()
+                .is_some_and(|(_, row)| row.kind.is_numbered())
+        {
+            found.street = Some(*posting);
+        }
+    }
+}
+
+fn suffix_of(number: &TypedNumber) -> Suffix {
+    match number.dash {
+        Some(dash) if number.left_suffix.is_none() => dash.suffix,
+        _ => number.left_suffix,
+    }
+}
+
+/// Adds the rows that hold the number; says whether it is a made-up one.
+fn collect(
+    index: &PadIndex,
+    streets: &[(Posting, Rows)],
+    reading: Reading,
+    (number, (name, text)): (Change, (Change, usize)),
+    found: &mut Found,
+) -> bool {
+    let mut made_up = false;
+    for (posting, rows) in streets {
+        for (at, row) in index.rows_at(posting.street, reading.low) {
+            if !counts(index, &row, *rows) {
+                continue;
+            }
+            if row.kind == AddressKind::Pseudo {
+                found.pseudo = Some(index.building(row.building).bbl);
+                made_up = true;
+            } else if !row.takes(posting.group) {
+                found.other_name = Some((posting.street, row.group));
+            } else {
+                found.hits.push(Hit {
+                    street: posting.street,
+                    at,
+                    row,
+                    reading,
+                    number,
+                    name,
+                    text,
+                });
+            }
+        }
+    }
+    made_up
+}
+
+fn counts(index: &PadIndex, row: &RowRecord, rows: Rows) -> bool {
+    match rows {
+        Rows::All => true,
+        Rows::OfBorough(borough) => {
+            let law = index.building(row.building).bbl / 1_000_000_000;
+            law == u64::from(borough.digit())
+                || (is_over_the_line(borough, law) && area::is_shared_zip(u32::from(row.zip)))
+        }
+    }
+}
+
+/// Marble Hill is typed as the Bronx and Rikers Island as Queens; never the other way round.
+fn is_over_the_line(typed: Borough, law: u64) -> bool {
+    matches!((typed, law), (Borough::Bronx, 1) | (Borough::Queens, 2))
+}
+
+/// The main building where the number has no such suffix; none where its letters are buildings of their own.
+fn without_suffix(
+    index: &PadIndex,
+    streets: &[(Posting, Rows)],
+    number: &TypedNumber,
+    name: (Change, usize),
+    found: &mut Found,
+) {
+    let suffix = suffix_of(number);
+    let mut bare = *number;
+    bare.left_suffix = Suffix::NONE;
+    if let Some(dash) = &mut bare.dash {
+        dash.suffix = Suffix::NONE;
+    }
+    let before = found.hits.len();
+    for reading in bare.readings().iter().take(1) {
+        collect(
+            index,
+            streets,
+            reading,
+            (Change::SuffixDropped, name),
+            found,
+        );
+        if suffix.is_letter() && found.hits.len() > before {
+            let main: Vec<u32> = found
+                .hits
+                .iter()
+                .skip(before)
+                .map(|hit| hit.row.building)
+                .collect();
+            if lettered(index, streets, reading.low, &main) {
+                found.hits.truncate(before);
+            }
+        }
+    }
+}
+
+/// Whether letters of this number are other buildings than the number itself.
+fn lettered(index: &PadIndex, streets: &[(Posting, Rows)], number: HouseKey, main: &[u32]) -> bool {
+    ('A'..='Z').any(|letter| {
+        let mut text = [0; 4];
+        let Some(suffix) = Suffix::from_text(letter.encode_utf8(&mut text)) else {
+            return false;
+        };
+        streets.iter().any(|(posting, _)| {
+            index
+                .rows_at(posting.street, number.with_suffix(suffix))
+                .any(|(_, row)| !main.contains(&row.building))
+        })
+    })
+}
+
+/// The numbers next to one that a street does not have.
+pub(super) fn neighbours_of(
+    index: &PadIndex,
+    street: u32,
+    number: HouseKey,
+) -> (Option<HouseKey>, Option<HouseKey>) {
+    let mut below = None;
+    for (_, row) in index.rows_of(street) {
+        if !row.kind.is_numbered()
+            || row.kind == AddressKind::Pseudo
+            || row.low.is_hyphenated() != number.is_hyphenated()
+        {
+            continue;
+        }
+        if row.low.base() > number.base() {
+            return (below, Some(row.low));
+        }
+        below = Some(row.high).max(below);
+    }
+    (below, None)
+}
