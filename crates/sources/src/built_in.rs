@@ -6,17 +6,27 @@ use crate::{
     CatalogueError, Deps, Registry, Source,
     acris::Acris,
     catalogue::{Entry, FILES, parse},
+    corporations::Corporations,
     deps::Shared,
     generic::SodaSource,
+    subway::Subway,
 };
 
 /// Makes a source of an entry and what the registry's sources share.
 type Build = fn(Entry, Arc<Shared>) -> Result<Arc<dyn Source>, String>;
 
 /// The modules by the name a catalogue file gives.
-const MODULES: &[(&str, Build)] = &[("acris", |entry, shared| {
-    Ok(Arc::new(Acris::new(entry, shared)?))
-})];
+const MODULES: &[(&str, Build)] = &[
+    ("acris", |entry, shared| {
+        Ok(Arc::new(Acris::new(entry, shared)?))
+    }),
+    ("corporations", |entry, shared| {
+        Ok(Arc::new(Corporations::new(entry, shared)?))
+    }),
+    ("subway", |entry, shared| {
+        Ok(Arc::new(Subway::new(entry, shared)))
+    }),
+];
 
 pub(crate) fn registry(deps: Deps) -> Result<Registry, CatalogueError> {
     let shared = Arc::new(Shared::new(deps));

@@ -13,6 +13,7 @@ use moka::future::Cache;
 use tokio::time::Instant;
 
 use crate::{
+    Subject,
     generic::{every, is_mismatch},
     summary::raw_text,
 };
@@ -32,6 +33,8 @@ pub struct Lot {
     pub bbl: Bbl,
     /// PLUTO's one address of the lot, house number and street.
     pub address: Option<String>,
+    /// Owner, by the finance department's rolls.
+    pub owner: Option<String>,
     /// ZIP code.
     pub zip: Option<Zip>,
     /// Degrees north, of the lot's middle.
@@ -97,11 +100,28 @@ impl Directory {
         Ok(rows.first().map(|row| Lot {
             bbl: id(row, "bbl").unwrap_or(bbl),
             address: text(row, "address").map(|text| text.trim().to_owned()),
+            owner: text(row, "ownername").map(|text| text.trim().to_owned()),
             zip: id(row, "zipcode"),
             latitude: coordinate(row, "latitude"),
             longitude: coordinate(row, "longitude"),
             buildings: id(row, "numbldgs"),
         }))
+    }
+
+    /// Latitude and longitude of a subject: its own, else its lot's. `None` where neither is known.
+    pub(crate) async fn place(
+        &self,
+        subject: &Subject,
+        deadline: Instant,
+    ) -> Result<Option<(f64, f64)>, SodaError> {
+        if let (Some(latitude), Some(longitude)) = (subject.latitude, subject.longitude) {
+            return Ok(Some((latitude, longitude)));
+        }
+        let Some(bbl) = subject.bbl else {
+            return Ok(None);
+        };
+        let lot = self.lot(bbl, deadline).await?;
+        Ok(lot.and_then(|lot| Some((lot.latitude?, lot.longitude?))))
     }
 
     /// The building.

@@ -3,8 +3,10 @@
 mod acris;
 mod built_in;
 mod catalogue;
+mod corporations;
 mod deps;
 pub mod directory;
+pub mod flood;
 mod generic;
 mod keys;
 mod matching;
@@ -13,11 +15,13 @@ pub mod registry;
 mod shape;
 pub mod source;
 pub mod subject;
+mod subway;
 mod summary;
 
 pub use catalogue::CatalogueError;
 pub use deps::{Deps, NoUpdates, Publisher, Updates};
 pub use directory::{Directory, Footprint, Lot};
+pub use flood::FloodZones;
 pub use registry::{Deadlines, Registry};
 pub use source::{FieldInfo, FieldKind, LotKind, Source, SourceInfo};
 pub use subject::Subject;

@@ -13,6 +13,17 @@ pub(crate) enum Keys {
 }
 
 impl Keys {
+    /// The keys in parts that one request can carry.
+    pub(crate) fn in_parts(&self) -> Vec<Self> {
+        match self {
+            Self::Bins(bins) => bins
+                .chunks(Condition::MAX_IN)
+                .map(|part| Self::Bins(part.to_vec()))
+                .collect(),
+            Self::Lots { .. } => vec![self.clone()],
+        }
+    }
+
     pub(crate) fn matched_by(&self) -> MatchedBy {
         match self {
             Self::Bins(_) => MatchedBy::Bin,
@@ -46,28 +57,37 @@ impl MatchRule {
         self.columns.iter().any(|column| column.part == Part::Bin)
     }
 
+    /// The ways to write the key: a bit is a column that is written with the other type than the catalogue states. As
+    /// stated first, then with as few changes as can be.
+    pub(crate) fn writings(&self) -> Vec<u8> {
+        let columns = u32::try_from(self.columns.len()).unwrap_or(u32::MAX).min(7);
+        let mut all: Vec<u8> = (0..1 << columns).collect();
+        all.sort_by_key(|writing| writing.count_ones());
+        all
+    }
+
     /// The condition for `keys`; `None` when the rule does not take such keys, or there are none.
-    ///
-    /// With `other_types` numbers are written as text and text as numbers, for a publisher who changed a column's type.
-    pub(crate) fn condition(&self, keys: &Keys, other_types: bool) -> Option<Condition> {
+    pub(crate) fn condition(&self, keys: &Keys, writing: u8) -> Option<Condition> {
+        let other = |at: usize| writing & 1_u8.checked_shl(at as u32).unwrap_or(0) != 0;
         match keys {
             Keys::Bins(bins) if self.by_bin() => {
                 let [part] = self.columns.as_slice() else {
                     return None;
                 };
-                let values = bins.iter().flat_map(|bin| part.bin(*bin, other_types));
+                let values = bins.iter().flat_map(|bin| part.bin(*bin, other(0)));
                 part.holds(values.collect())
             }
             Keys::Lots { lots, .. } if !self.by_bin() => {
                 if let [part] = self.columns.as_slice() {
-                    let values = lots.iter().flat_map(|lot| part.of_lot(*lot, other_types));
+                    let values = lots.iter().flat_map(|lot| part.of_lot(*lot, other(0)));
                     return part.holds(values.collect());
                 }
                 let mut any = lots.iter().filter_map(|lot| {
                     let all: Option<Vec<Condition>> = self
                         .columns
                         .iter()
-                        .map(|part| part.holds(part.of_lot(*lot, other_types)))
+                        .enumerate()
+                        .map(|(at, part)| part.holds(part.of_lot(*lot, other(at))))
                         .collect();
                     all.map(Condition::And)
                 });
@@ -111,6 +131,13 @@ impl KeyColumn {
                 Form::Digits | Form::Dashed => {
                     self.number(u64::from(lot.borough().digit()), other_types)
                 }
+                Form::DigitOrName => {
+                    let mut ways = self.number(u64::from(lot.borough().digit()), other_types);
+                    if matches!(ways.as_slice(), [Literal::Text(_)]) {
+                        ways.push(Literal::Text(borough_name(lot.borough(), self.form)));
+                    }
+                    ways
+                }
                 form => vec![Literal::Text(borough_name(lot.borough(), form))],
             },
             Part::Bbl => match self.form {
@@ -148,7 +175,7 @@ fn borough_name(borough: Borough, form: Form) -> String {
         Form::NameTitle => borough.name().to_owned(),
         Form::Letters => borough.letters().to_owned(),
         Form::NameShort if borough == Borough::StatenIsland => "STATEN IS".to_owned(),
-        Form::NameUpper | Form::NameShort => borough.name().to_uppercase(),
+        Form::NameUpper | Form::NameShort | Form::DigitOrName => borough.name().to_uppercase(),
         Form::Digits | Form::Dashed => borough.digit().to_string(),
     }
 }

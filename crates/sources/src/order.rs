@@ -17,6 +17,8 @@ pub(crate) struct OrderKey {
     pub(crate) descending: bool,
     /// The oldest date that is believed.
     pub(crate) oldest: Date,
+    /// How far ahead of today a date is believed.
+    pub(crate) ahead: Duration,
     /// Whether the column's name is known from hearsay.
     pub(crate) doubtful: bool,
 }
@@ -69,7 +71,7 @@ impl Order {
                 let text = record.text(key.column.as_str());
                 match key.by {
                     OrderBy::Date => {
-                        let day = text.and_then(|text| plausible(text, key.oldest, today));
+                        let day = text.and_then(|text| key.plausible(text, today));
                         // Within a day the time decides, where the text sorts as time does.
                         let time = match (key.layout, day, text) {
                             (Layout::Iso | Layout::Compact, Some(_), Some(text)) => text,
@@ -105,14 +107,14 @@ impl Order {
         self.date_column().is_none_or(|key| {
             record
                 .text(key.column.as_str())
-                .is_some_and(|text| plausible(text, key.oldest, today).is_some())
+                .is_some_and(|text| key.plausible(text, today).is_some())
         })
     }
 
     /// The condition that leaves the dates beyond belief out, where the publisher's own comparison can tell them.
     pub(crate) fn window(&self, today: Date) -> Option<Condition> {
         let key = self.date_column()?;
-        let (from, to) = (key.oldest, latest(today));
+        let (from, to) = (key.oldest, key.latest(today));
         let write = |day: Date, time: &str| {
             let (year, month, dom) = day.to_calendar_date();
             let month = u8::from(month);
@@ -139,14 +141,26 @@ const fn is_absent(key: &SortKey) -> bool {
     )
 }
 
-/// New York's day may be one behind or, for a publisher ahead of its own clock, one before UTC's.
-fn latest(today: Date) -> Date {
-    today.saturating_add(Duration::days(1))
+impl OrderKey {
+    fn latest(&self, today: Date) -> Date {
+        today.saturating_add(self.ahead)
+    }
+
+    /// The day, if it can be believed: neither too old nor too far ahead.
+    fn plausible(&self, text: &str, today: Date) -> Option<Date> {
+        day_of(text).filter(|day| (self.oldest..=self.latest(today)).contains(day))
+    }
 }
 
-/// The day, if it can be believed: not before the oldest, not after today.
-fn plausible(text: &str, oldest: Date, today: Date) -> Option<Date> {
-    parse_day(text).filter(|day| (oldest..=latest(today)).contains(day))
+/// The day a text names; the first of the month for `MM/YYYY`, which one set has.
+pub(crate) fn day_of(text: &str) -> Option<Date> {
+    parse_day(text).or_else(|| {
+        let (month, year) = text.trim().split_once('/')?;
+        if year.len() != 4 {
+            return None;
+        }
+        parse_day(&format!("{year}-{month}-01"))
+    })
 }
 
 #[cfg(test)]
@@ -168,6 +182,7 @@ mod tests {
                 layout,
                 descending: true,
                 oldest: OLDEST,
+                ahead: Duration::days(1),
                 doubtful: false,
             }],
         }
@@ -248,7 +263,10 @@ mod tests {
         fn sorting_keeps_every_record(dates in proptest::collection::vec("[0-9Y/-]{0,10}", 0..40)) {
             let texts: Vec<&str> = dates.iter().map(String::as_str).collect();
             let mut out = sorted(Layout::Mixed, &texts);
-            let days: Vec<Option<Date>> = out.iter().map(|text| plausible(text, OLDEST, TODAY)).collect();
+            let days: Vec<Option<Date>> = out
+                .iter()
+                .map(|text| order(Layout::Mixed).keys[0].plausible(text, TODAY))
+                .collect();
             prop_assert!(days.windows(2).all(|pair| pair[0] >= pair[1]), "{out:?}");
             let mut all = dates.clone();
             all.sort();

@@ -12,6 +12,10 @@ use crate::{FieldInfo, FieldKind};
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Shape {
     columns: Vec<(Arc<str>, FieldKind)>,
+    /// Columns that are not shown.
+    left_out: Vec<String>,
+    /// Whether columns that are not known are not shown either.
+    private: bool,
 }
 
 impl Shape {
@@ -21,7 +25,14 @@ impl Shape {
                 .into_iter()
                 .map(|(name, kind)| (Arc::from(name), kind))
                 .collect(),
+            ..Self::default()
         }
+    }
+
+    /// The same shape, showing less.
+    pub(crate) fn without(mut self, left_out: Vec<String>, private: bool) -> Self {
+        (self.left_out, self.private) = (left_out, private);
+        self
     }
 
     pub(crate) fn has(&self, column: &str) -> bool {
@@ -60,6 +71,10 @@ impl Shape {
                 .map_or(FieldValue::Null, |raw| value_of(raw, *kind));
             record.push(Arc::clone(name), value);
         }
+        if self.private {
+            return record;
+        }
+        row.retain(|name, _| !self.left_out.contains(name));
         for (name, raw) in rest_in_order(row, header) {
             record.push(name, value_of(raw, FieldKind::Text));
         }

@@ -48,6 +48,8 @@ pub(crate) enum Holds {
     Null(bool),
     /// A date of today or later.
     ToCome,
+    /// A number of at least this.
+    AtLeast(Dollars),
     /// A date in the newest fiscal year of all.
     NewestFiscalYear,
 }
@@ -73,6 +75,9 @@ impl Test {
             Holds::Lacks(part) => value.is_none_or(|text| !text.contains(part.as_str())),
             Holds::Null(wanted) => value.is_none() == *wanted,
             Holds::ToCome => value.and_then(parse_day).is_some_and(|day| day >= today),
+            Holds::AtLeast(least) => value
+                .and_then(|text| text.parse::<Dollars>().ok())
+                .is_some_and(|number| number >= *least),
             Holds::NewestFiscalYear => {
                 newest_year.is_some() && value.and_then(fiscal_year) == newest_year
             }

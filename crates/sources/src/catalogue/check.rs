@@ -147,7 +147,9 @@ impl Checker<'_> {
             }
         }
         let dataset = self.dataset("dataset", &raw.dataset)?;
-        let shape = self.shape("columns", &raw.columns)?;
+        let shape = self
+            .shape("columns", &raw.columns)?
+            .without(raw.leave_out, raw.private);
         let rules = raw
             .matches
             .iter()
@@ -389,9 +391,11 @@ impl Checker<'_> {
                 let form_fits = match part.form {
                     Form::Digits => true,
                     Form::Dashed => part.part == Part::Bbl,
-                    Form::NameUpper | Form::NameTitle | Form::NameShort | Form::Letters => {
-                        part.part == Part::Borough
-                    }
+                    Form::NameUpper
+                    | Form::NameTitle
+                    | Form::NameShort
+                    | Form::Letters
+                    | Form::DigitOrName => part.part == Part::Borough,
                 };
                 if !form_fits {
                     return self.fault(&field, format!("{}: the form does not fit", part.column));
@@ -451,6 +455,7 @@ impl Checker<'_> {
                 layout,
                 descending: order.descending,
                 oldest,
+                ahead: time::Duration::days(order.days_ahead.into()),
                 doubtful: order.doubtful,
             });
         }
@@ -542,6 +547,9 @@ impl Checker<'_> {
             raw.lacks.clone().map(Holds::Lacks),
             raw.null.map(Holds::Null),
             raw.to_come.map(|_| Holds::ToCome),
+            raw.at_least
+                .and_then(|least| least.to_string().parse().ok())
+                .map(Holds::AtLeast),
             raw.newest_fiscal_year.map(|_| Holds::NewestFiscalYear),
         ]
         .into_iter()

@@ -38,6 +38,12 @@ pub(crate) struct RawEntry {
     pub(crate) bounded: bool,
     /// Where extracts are stacked: the column that tells them apart. Only the newest is kept.
     pub(crate) latest_by: Option<String>,
+    /// Columns that are not shown: shapes far larger than the rest of the row.
+    #[serde(default)]
+    pub(crate) leave_out: Vec<String>,
+    /// Whether only the columns named here are shown, since others hold people's homes.
+    #[serde(default)]
+    pub(crate) private: bool,
     #[serde(default, rename = "match")]
     pub(crate) matches: Vec<RawMatch>,
     #[serde(default)]
@@ -150,6 +156,8 @@ pub(crate) enum Form {
     Letters,
     /// `1-00835-0041`.
     Dashed,
+    /// `1` or `MANHATTAN`: the publisher changed from one to the other.
+    DigitOrName,
 }
 
 #[derive(Debug, Deserialize)]
@@ -164,6 +172,9 @@ pub(crate) struct RawOrder {
     /// The oldest year that is believed.
     #[serde(default = "first_year")]
     pub(crate) from_year: i32,
+    /// How many days ahead of today a date is believed.
+    #[serde(default = "tomorrow")]
+    pub(crate) days_ahead: u16,
     /// Whether the column's name is known from hearsay: without it the order is unknown, which is no fault.
     #[serde(default)]
     pub(crate) doubtful: bool,
@@ -172,6 +183,11 @@ pub(crate) struct RawOrder {
 /// New York has older buildings, but no older record in these sets.
 const fn first_year() -> i32 {
     1900
+}
+
+/// New York's day may be one behind or, for a publisher ahead of its own clock, one before UTC's.
+const fn tomorrow() -> u16 {
+    1
 }
 
 const fn yes() -> bool {
@@ -239,6 +255,8 @@ pub(crate) struct RawWhere {
     pub(crate) null: Option<bool>,
     /// Whether the date is today or later.
     pub(crate) to_come: Option<bool>,
+    /// Whether it is a number of at least this much.
+    pub(crate) at_least: Option<i64>,
     /// Whether the date is in the newest fiscal year (July to June) of all of the building's.
     pub(crate) newest_fiscal_year: Option<bool>,
 }

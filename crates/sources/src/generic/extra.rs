@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use brownstone_domain::{FieldValue, Record};
-use brownstone_soda::{Condition, Literal, Query};
+use brownstone_soda::{Condition, Literal, Query, SodaError};
 use serde_json::value::RawValue;
 use tokio::time::Instant;
 
@@ -39,7 +39,22 @@ impl SodaSource {
             };
             let query = Query::of(child.dataset.clone()).filter(condition);
             let soda = self.soda();
-            let mut rows = every(soda, &query, MOST_ROWS, deadline).await?;
+            let mut rows = match every(soda, &query, MOST_ROWS, deadline).await {
+                Ok(rows) => rows,
+                // The other dataset moved: its rows are not known, which is not to say that there are none.
+                Err(
+                    error @ (SodaError::NoSuchColumn { .. }
+                    | SodaError::BadQuery { .. }
+                    | SodaError::Gone { .. }),
+                ) => {
+                    tracing::warn!(source = %self.entry.info.key, dataset = %child.dataset, %error, "rows of records");
+                    for record in records {
+                        record.push(child.field.as_str(), FieldValue::Null);
+                    }
+                    return Ok(());
+                }
+                Err(error) => return Err(error.into()),
+            };
             if let Some(order) = &child.order {
                 rows.rows.sort_by_cached_key(|row| {
                     row.get(order.as_str()).and_then(|raw| sortable(raw))

@@ -7,14 +7,12 @@ use std::{
     collections::{BTreeMap, HashSet},
     sync::{
         Arc,
-        atomic::{AtomicBool, Ordering::Relaxed},
+        atomic::{AtomicU8, Ordering::Relaxed},
     },
 };
 
 use async_trait::async_trait;
-use brownstone_domain::{
-    MatchedBy, Record, SourceData, SourceEntry, SourceStatus, published::parse_day,
-};
+use brownstone_domain::{MatchedBy, Record, SourceData, SourceEntry, SourceStatus};
 use brownstone_soda::{Bounds, Condition, Query, Rows, Soda, SodaError, all_rows};
 use serde_json::value::RawValue;
 use time::Date;
@@ -29,6 +27,7 @@ use crate::{
     deps::Shared,
     keys::choose,
     matching::{Keys, MatchRule},
+    order::day_of,
     summary::{GroupFacts, Whole, summarise},
 };
 
@@ -63,8 +62,8 @@ enum Ask {
 pub(crate) struct SodaSource {
     entry: Entry,
     shared: Arc<Shared>,
-    /// Whether the publisher changed the types of the key columns from what the catalogue says.
-    other_types: AtomicBool,
+    /// For each rule, which key columns the publisher gave another type than the catalogue states.
+    writings: Vec<AtomicU8>,
 }
 
 /// A building's records, newest first and capped, and what is known about all of them.
@@ -77,9 +76,9 @@ pub(crate) struct Gathered {
 impl SodaSource {
     pub(crate) fn new(entry: Entry, shared: Arc<Shared>) -> Self {
         Self {
+            writings: entry.rules.iter().map(|_| AtomicU8::new(0)).collect(),
             entry,
             shared,
-            other_types: AtomicBool::new(false),
         }
     }
 
@@ -123,7 +122,8 @@ impl SodaSource {
         )))
     }
 
-    /// Asks with the types the catalogue states, and once with the others where the publisher says they do not fit.
+    /// Asks with the types the catalogue states or the publisher last took, and, where the publisher says that a
+    /// literal's type is not its column's, with the others.
     async fn ask(
         &self,
         rule: &MatchRule,
@@ -131,10 +131,15 @@ impl SodaSource {
         how: Ask,
         deadline: Instant,
     ) -> Result<(Rows, Condition), Failure> {
-        let stated = self.other_types.load(Relaxed);
+        let at = self.entry.rules.iter().position(|own| own == rule);
+        let learnt = at.and_then(|at| self.writings.get(at));
+        let last = learnt.map_or(0, |writing| writing.load(Relaxed));
+        let mut writings = rule.writings();
+        writings.retain(|writing| *writing != last);
+        writings.insert(0, last);
         let mut refused = Failure::Drift("no condition for the keys");
-        for other in [stated, !stated] {
-            let Some(condition) = rule.condition(keys, other) else {
+        for writing in writings {
+            let Some(condition) = rule.condition(keys, writing) else {
                 continue;
             };
             let condition = self.narrowed(condition);
@@ -150,13 +155,15 @@ impl SodaSource {
             };
             match answer {
                 Ok(rows) => {
-                    if other != stated {
-                        tracing::warn!(source = %self.entry.info.key, "key columns changed their type");
-                        self.other_types.store(other, Relaxed);
+                    if writing != last {
+                        tracing::warn!(source = %self.entry.info.key, "key columns have other types than stated");
+                        if let Some(learnt) = learnt {
+                            learnt.store(writing, Relaxed);
+                        }
                     }
                     return Ok((rows, condition));
                 }
-                Err(error) if is_mismatch(&error) && other == stated => refused = error.into(),
+                Err(error) if is_mismatch(&error) => refused = error.into(),
                 Err(error) => return Err(error.into()),
             }
         }
@@ -305,9 +312,21 @@ impl SodaSource {
         most: usize,
         deadline: Instant,
     ) -> Result<(Rows, HashSet<String>), Failure> {
-        let (rows, _) = self.ask(rule, keys, Ask::All { most }, deadline).await?;
+        let mut rows = Rows::default();
+        for part in keys.in_parts() {
+            let (more, _) = self.ask(rule, &part, Ask::All { most }, deadline).await?;
+            rows.fields = rows.fields.or(more.fields);
+            rows.rows.extend(more.rows);
+        }
         let missing = missing_columns(&self.entry, &rows);
         Ok((rows, missing))
+    }
+
+    /// What is known of all rows, fetched otherwise.
+    pub(crate) fn all_of(&self, rows: Rows) -> Result<Gathered, Failure> {
+        let missing = missing_columns(&self.entry, &rows);
+        let records = self.records(rows)?;
+        self.whole(records, &missing)
     }
 
     /// What is known when all records are at hand.
@@ -369,7 +388,7 @@ impl SodaSource {
                 .peekable();
             // A building may have a few rubbish dates; all of them unreadable is a format nobody told us of.
             let enough = stated.clone().count() >= 3;
-            if enough && stated.all(|text| parse_day(text).is_none()) {
+            if enough && stated.all(|text| day_of(text).is_none()) {
                 return Err(Failure::Drift("no date can be read"));
             }
         }
@@ -392,7 +411,7 @@ impl SodaSource {
         };
         let extract = |record: &Record| {
             let text = record.text(column.as_str())?.trim();
-            Some((parse_day(text), text.to_owned()))
+            Some((day_of(text), text.to_owned()))
         };
         let latest = records.iter().filter_map(extract).max();
         records.retain(|record| extract(record) == latest);

@@ -109,7 +109,11 @@ async fn a_source_asks_no_more_than_it_needs() {
     let several: BTreeMap<&str, usize> = [
         ("nyc_acris", 5),
         ("nyc_dob_complaints", 2),
+        ("nyc_dof_exemptions", 2),
         ("nyc_hpd_registrations", 2),
+        ("nyc_hpd_repair_orders", 2),
+        ("nyc_zoning_applications", 2),
+        ("nys_corporations", 2),
     ]
     .into();
     for (key, _) in FILES {
@@ -129,6 +133,8 @@ async fn nothing_on_a_building_is_not_found() {
             bin: Some(super::bin("5050009")),
             lot_bins: vec![super::bin("5050009")],
             borough: brownstone_domain::Borough::StatenIsland,
+            latitude: Some(40.5834),
+            longitude: Some(-74.0955),
             ..subject
         };
         let entry = ask(key, &soda, &elsewhere).await;
