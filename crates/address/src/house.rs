@@ -53,6 +53,26 @@ impl HouseKey {
         Self::new(left, hyphenated, Suffix::from_code(text.get(9..11)?)?)
     }
 
+    /// A number as it is displayed: `46-12A`, `100 REAR`.
+    pub(crate) fn from_shown(shown: &str) -> Option<Self> {
+        let digits = shown.bytes().take_while(u8::is_ascii_digit).count();
+        let (left, rest) = shown.split_at_checked(digits)?;
+        let left = left.parse().ok()?;
+        let (right, rest) = match rest.strip_prefix('-') {
+            Some(rest) => {
+                let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+                let (right, rest) = rest.split_at_checked(digits)?;
+                (Some(right.parse().ok()?), rest)
+            }
+            None => (None, rest),
+        };
+        let suffix = match rest.trim() {
+            "" => Suffix::NONE,
+            text => Suffix::from_text(text)?,
+        };
+        Self::new(left, right, suffix)
+    }
+
     /// The key as a number below 2^40, for storage.
     pub(crate) const fn to_bits(self) -> u64 {
         self.0

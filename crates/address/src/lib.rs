@@ -4,6 +4,7 @@ mod area;
 mod fold;
 mod fuzzy;
 pub mod geocoder;
+pub mod geosearch;
 pub mod house;
 pub mod pad;
 pub mod parse;

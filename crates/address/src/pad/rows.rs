@@ -6,7 +6,7 @@ use super::{
     PadError, PadStats,
     files::{self, Column, Line},
 };
-use crate::house::{HouseKey, Suffix};
+use crate::house::HouseKey;
 
 pub(super) const FILE: &str = "bobaadr.txt";
 
@@ -215,29 +215,16 @@ fn bin(text: &str) -> Option<u32> {
     let bin: u32 = text.parse().ok()?;
     (1_000_000..6_000_000)
         .contains(&bin)
-        .then_some(if bin.is_multiple_of(1_000_000) { 0 } else { bin })
+        .then_some(if bin.is_multiple_of(1_000_000) {
+            0
+        } else {
+            bin
+        })
 }
 
 /// The key of a number: its sort format, or where that is missing what is displayed.
 fn key(sort: &str, shown: &str) -> Option<HouseKey> {
-    HouseKey::from_sort_format(sort).or_else(|| {
-        let digits = shown.bytes().take_while(u8::is_ascii_digit).count();
-        let (left, rest) = shown.split_at_checked(digits)?;
-        let left = left.parse().ok()?;
-        let (right, rest) = match rest.strip_prefix('-') {
-            Some(rest) => {
-                let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
-                let (right, rest) = rest.split_at_checked(digits)?;
-                (Some(right.parse().ok()?), rest)
-            }
-            None => (None, rest),
-        };
-        let suffix = match rest.trim() {
-            "" => Suffix::NONE,
-            text => Suffix::from_text(text)?,
-        };
-        HouseKey::new(left, right, suffix)
-    })
+    HouseKey::from_sort_format(sort).or_else(|| HouseKey::from_shown(shown))
 }
 
 /// A local group code; 0 for none.

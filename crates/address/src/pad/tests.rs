@@ -245,13 +245,11 @@ fn a_folder_needs_both_files() {
 
 /// The hundred rows of a real release that a public repository holds.
 #[test]
-#[allow(clippy::print_stdout)]
 fn the_rows_of_a_real_release_are_read() {
-    let Some(folder) = std::env::var_os("NYC_REAL_DATA") else {
-        println!("skipped: NYC_REAL_DATA is not set");
+    let Some(folder) = testing::real_data() else {
         return;
     };
-    let path = std::path::Path::new(&folder).join("pad/bobaadr_19a_sample.txt");
+    let path = folder.join("pad/bobaadr_19a_sample.txt");
     let file = std::fs::File::open(path).unwrap();
     let mut pad = Pad::default();
     pad.lot("1000010010");

@@ -320,8 +320,8 @@ fn suffix_words(read: &mut Read, words: &[Token<'_>]) {
         let letter = word.is_letter()
             && (!next.is_letter() || next.any(DIRECTION))
             && (!word.any(DIRECTION) || next.any(DIRECTION));
-        let letters = matches!(word.text, "AA" | "BB" | "BA" | "AF" | "AS" | "SF" | "ED")
-            && rest.len() >= 2;
+        let letters =
+            matches!(word.text, "AA" | "BB" | "BA" | "AF" | "AS" | "SF" | "ED") && rest.len() >= 2;
         let text = match word.text {
             fraction if is_fraction(fraction) => fraction,
             _ if before_type || next.is_break() => return,

@@ -9,18 +9,18 @@ use crate::{
 
 /// Where to look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Scope {
+pub(crate) struct Scope {
     /// The boroughs that are meant.
-    pub(super) boroughs: Boroughs,
+    pub(crate) boroughs: Boroughs,
     /// Boroughs that the ZIP means, where it contradicts: an address there counts when its ZIP is the one typed.
-    pub(super) contrary: Boroughs,
+    pub(crate) contrary: Boroughs,
     /// What says so.
-    pub(super) by: By,
+    pub(crate) by: By,
 }
 
 /// What says where to look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum By {
+pub(crate) enum By {
     /// A borough's name.
     Borough,
     /// A post-office city or a neighbourhood.
@@ -36,7 +36,7 @@ pub(super) enum By {
 }
 
 /// The scope of a text.
-pub(super) fn scope(place: &Where) -> Scope {
+pub(crate) fn scope(place: &Where) -> Scope {
     let zip = place.zip_boroughs();
     let with = |boroughs: Boroughs, by| {
         let agree = boroughs.and(zip);
@@ -92,7 +92,7 @@ pub(super) fn scope(place: &Where) -> Scope {
 }
 
 /// Whether a text that fits no row means a place across the Nassau line.
-pub(super) fn means_nassau(place: &Where) -> bool {
+pub(crate) fn means_nassau(place: &Where) -> bool {
     match place.zip_area() {
         Some(ZipArea::Line(_)) => true,
         Some(ZipArea::City(_)) => false,
@@ -101,6 +101,6 @@ pub(super) fn means_nassau(place: &Where) -> bool {
 }
 
 /// Whether the ZIP is one of Nassau beside a name that Nassau shares: nothing of it is the city's.
-pub(super) fn is_nassau(place: &Where) -> bool {
+pub(crate) fn is_nassau(place: &Where) -> bool {
     place.on_the_line && place.zip_area() == Some(ZipArea::State)
 }

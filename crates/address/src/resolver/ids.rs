@@ -15,7 +15,7 @@ const LISTED: usize = 30;
 const MARBLE_HILL: std::ops::RangeInclusive<u32> = 2214..=2217;
 
 /// The building of a lot, or the lot where it has none or several.
-pub(super) fn by_bbl(index: &PadIndex, bbl: Bbl) -> Result<Resolved, ResolveError> {
+pub(crate) fn by_bbl(index: &PadIndex, bbl: Bbl) -> Result<Resolved, ResolveError> {
     let number = bbl_number(bbl);
     if has_buildings(index, number) {
         return Ok(of_lot(index, number, None, Vec::new()));
@@ -63,7 +63,7 @@ pub(super) fn by_bbl(index: &PadIndex, bbl: Bbl) -> Result<Resolved, ResolveErro
 }
 
 /// The lot in one of the boroughs, where the text names none.
-pub(super) fn by_block_and_lot(
+pub(crate) fn by_block_and_lot(
     index: &PadIndex,
     block: u32,
     lot: u16,
@@ -92,7 +92,7 @@ pub(super) fn by_block_and_lot(
 }
 
 /// The building with a number.
-pub(super) fn by_bin(index: &PadIndex, bin: Bin) -> Result<Resolved, ResolveError> {
+pub(crate) fn by_bin(index: &PadIndex, bin: Bin) -> Result<Resolved, ResolveError> {
     let mut found: Vec<_> = index.by_bin(bin).map(|(_, record)| record).collect();
     if found.len() > 1 {
         // The files may name one building on two lots; the one with its address is meant.
@@ -164,7 +164,7 @@ fn of_lot(
 }
 
 /// The warning that lists a lot's buildings.
-pub(super) fn several_buildings(bins: &[u32]) -> String {
+pub(crate) fn several_buildings(bins: &[u32]) -> String {
     let listed: Vec<String> = bins
         .iter()
         .filter_map(|bin| bin_of(*bin))

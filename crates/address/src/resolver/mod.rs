@@ -3,12 +3,12 @@
 //! A reading of the text counts when rows of the city's files agree with it. A wrong building is worse than no answer:
 //! what does not agree is refused, or said.
 
-mod area;
+pub(crate) mod area;
 mod building;
 mod choose;
-mod ids;
-mod say;
-mod search;
+pub(crate) mod ids;
+pub(crate) mod say;
+pub(crate) mod search;
 
 use std::{
     path::Path,

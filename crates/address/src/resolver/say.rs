@@ -9,16 +9,16 @@ use crate::{
     parse::{AddressText, Kind},
 };
 
-pub(super) fn outside(place: &str) -> String {
+pub(crate) fn outside(place: &str) -> String {
     format!("The address is outside the five boroughs of New York City: {place}.")
 }
 
-pub(super) fn nassau() -> String {
+pub(crate) fn nassau() -> String {
     outside("no building of the city has it, and across the line it is Nassau County's")
 }
 
 /// Text that names no building.
-pub(super) const fn no_building(kind: &Kind) -> &'static str {
+pub(crate) const fn no_building(kind: &Kind) -> &'static str {
     match kind {
         Kind::Intersection => {
             "The text names an intersection or a stretch between streets, not a building; ask for a house number."
@@ -29,7 +29,7 @@ pub(super) const fn no_building(kind: &Kind) -> &'static str {
 }
 
 /// Several candidates.
-pub(super) fn several(candidates: &[String]) -> String {
+pub(crate) fn several(candidates: &[String]) -> String {
     format!(
         "The address fits several buildings; add a borough or a ZIP code, or ask for one of these: {}.",
         candidates.join("; ")
@@ -37,7 +37,7 @@ pub(super) fn several(candidates: &[String]) -> String {
 }
 
 /// One candidate that is too uncertain to be taken.
-pub(super) fn uncertain(candidates: &[String]) -> String {
+pub(crate) fn uncertain(candidates: &[String]) -> String {
     format!(
         "The address is not certain as typed; did you mean {}?",
         candidates.join(" or ")
@@ -45,14 +45,14 @@ pub(super) fn uncertain(candidates: &[String]) -> String {
 }
 
 /// Parts that contradict each other.
-pub(super) fn contradiction(candidates: &[String]) -> String {
+pub(crate) fn contradiction(candidates: &[String]) -> String {
     format!(
         "The city and the ZIP code contradict each other; ask for one of these: {}.",
         candidates.join("; ")
     )
 }
 
-pub(super) fn names(boroughs: Boroughs) -> String {
+pub(crate) fn names(boroughs: Boroughs) -> String {
     if boroughs == Boroughs::ALL {
         return "New York City".to_owned();
     }
@@ -61,7 +61,7 @@ pub(super) fn names(boroughs: Boroughs) -> String {
 }
 
 /// Why an address inside the city is no building.
-pub(super) fn not_found(
+pub(crate) fn not_found(
     index: &PadIndex,
     reading: &AddressText,
     found: &Found,
@@ -122,7 +122,7 @@ pub(super) fn not_found(
 }
 
 /// What was changed or assumed to reach a row.
-pub(super) fn changes(
+pub(crate) fn changes(
     index: &PadIndex,
     reading: &AddressText,
     hit: &Hit,

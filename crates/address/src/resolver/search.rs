@@ -14,7 +14,7 @@ use crate::{
 
 /// What was changed to make an address agree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Change {
+pub(crate) enum Change {
     /// Nothing.
     None,
     /// A missing type was added: `22 READE`.
@@ -31,48 +31,48 @@ pub(super) enum Change {
 
 impl Change {
     /// Whether something typed was changed, and not only completed.
-    pub(super) const fn is_correction(self) -> bool {
+    pub(crate) const fn is_correction(self) -> bool {
         !matches!(self, Self::None | Self::TypeAdded)
     }
 }
 
 /// A row that agrees.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Hit {
-    pub(super) street: u32,
+pub(crate) struct Hit {
+    pub(crate) street: u32,
     /// Its place in the index.
-    pub(super) at: u32,
-    pub(super) row: RowRecord,
-    pub(super) reading: Reading,
+    pub(crate) at: u32,
+    pub(crate) row: RowRecord,
+    pub(crate) reading: Reading,
     /// What was done to the number.
-    pub(super) number: Change,
+    pub(crate) number: Change,
     /// What was done to the street.
-    pub(super) name: Change,
+    pub(crate) name: Change,
     /// Which of the texts for the street was taken.
-    pub(super) text: usize,
+    pub(crate) text: usize,
 }
 
 impl Hit {
-    pub(super) const fn is_corrected(&self) -> bool {
+    pub(crate) const fn is_corrected(&self) -> bool {
         self.number.is_correction() || self.name.is_correction()
     }
 }
 
 /// What a search found, and what it met on the way.
 #[derive(Debug, Default)]
-pub(super) struct Found {
-    pub(super) hits: Vec<Hit>,
+pub(crate) struct Found {
+    pub(crate) hits: Vec<Hit>,
     /// A street of this name that has numbers.
-    pub(super) street: Option<Posting>,
+    pub(crate) street: Option<Posting>,
     /// The lot of a made-up number.
-    pub(super) pseudo: Option<u64>,
+    pub(crate) pseudo: Option<u64>,
     /// A stretch on which the street goes by another name.
-    pub(super) other_name: Option<(u32, u8)>,
+    pub(crate) other_name: Option<(u32, u8)>,
 }
 
 impl Found {
     /// Keeps what a later search met, where this one met nothing.
-    pub(super) fn or(&mut self, later: Self) {
+    pub(crate) fn or(&mut self, later: Self) {
         if self.hits.is_empty() {
             self.hits = later.hits;
         }
@@ -83,7 +83,7 @@ impl Found {
 }
 
 /// Rows that agree with number and street as typed.
-pub(super) fn exact(index: &PadIndex, reading: &AddressText, boroughs: Boroughs) -> Found {
+pub(crate) fn exact(index: &PadIndex, reading: &AddressText, boroughs: Boroughs) -> Found {
     let mut found = Found::default();
     for (at, text) in reading.streets.iter().enumerate() {
         for borough in boroughs.iter() {
@@ -104,7 +104,7 @@ pub(super) fn exact(index: &PadIndex, reading: &AddressText, boroughs: Boroughs)
 }
 
 /// Rows that agree once the street's name is completed: a type, a direction. For names that no street has.
-pub(super) fn completed(index: &PadIndex, reading: &AddressText, boroughs: Boroughs) -> Found {
+pub(crate) fn completed(index: &PadIndex, reading: &AddressText, boroughs: Boroughs) -> Found {
     let mut found = Found::default();
     let Some(text) = reading.streets.last() else {
         return found;
@@ -130,7 +130,7 @@ pub(super) fn completed(index: &PadIndex, reading: &AddressText, boroughs: Borou
 }
 
 /// Rows that agree once the street's name is spelled right. Digits, directions and type must be those typed.
-pub(super) fn respelled(index: &PadIndex, reading: &AddressText, boroughs: Boroughs) -> Found {
+pub(crate) fn respelled(index: &PadIndex, reading: &AddressText, boroughs: Boroughs) -> Found {
     let mut found = Found::default();
     let Some(text) = reading.streets.last() else {
         return found;
@@ -169,7 +169,7 @@ pub(super) fn respelled(index: &PadIndex, reading: &AddressText, boroughs: Borou
 }
 
 /// Streets of a borough whose names are near this one.
-pub(super) fn near(index: &PadIndex, name: &StreetName, borough: Borough) -> Vec<Posting> {
+pub(crate) fn near(index: &PadIndex, name: &StreetName, borough: Borough) -> Vec<Posting> {
     /// Far more than one name has near it.
     const MOST: usize = 64;
     let letters: usize = name
@@ -211,7 +211,7 @@ fn has_type(name: &StreetName) -> bool {
 }
 
 /// Other names that a typed one may stand for.
-fn variants(street: &StreetName) -> Vec<(StreetName, Change)> {
+pub(crate) fn variants(street: &StreetName) -> Vec<(StreetName, Change)> {
     let mut out = Vec::new();
     let words: Vec<&str> = street.name.split(' ').collect();
     // `D AVENUE` is AVENUE D; so may `EAST AVENUE` be, typed `E AVENUE`.
@@ -432,7 +432,7 @@ fn lettered(index: &PadIndex, streets: &[(Posting, Rows)], number: HouseKey, mai
 }
 
 /// The numbers next to one that a street does not have.
-pub(super) fn neighbours_of(
+pub(crate) fn neighbours_of(
     index: &PadIndex,
     street: u32,
     number: HouseKey,

@@ -1,0 +1,485 @@
+//! The live geocoder: the city's GeoSearch v2, every answer checked against what was typed.
+//!
+//! GeoSearch answers something near in meaning when it has nothing exact, with the same confidence. So nothing that it
+//! says of its own certainty counts: number, street, borough and ZIP of each feature are compared with the text. A
+//! failed call is never "not found".
+//!
+//! **One form per building** holds as far as the sources allow. Where the directory knows the lot, and the building
+//! is the only one on it, its address is the lot's address in PLUTO, whatever was typed; a building that shares its lot
+//! keeps the address by which GeoSearch knows it, which may be one of several.
+
+mod answer;
+mod fetch;
+mod lots;
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use brownstone_domain::Match;
+
+use self::answer::Feature;
+pub use self::fetch::{Fetch, FetchError};
+use crate::{
+    area::Boroughs,
+    fold::StreetName,
+    geocoder::{Geocoder, LotDirectory, ResolveError, Resolved},
+    house::{HouseKey, ReadingKind},
+    parse::{AddressText, Kind, Note, Typed, parse},
+    resolver::{
+        area::{By, Scope, is_nassau, means_nassau, scope},
+        say,
+        search::{Change, variants},
+    },
+};
+
+/// Features asked for: aliases of one building fill several places.
+const SIZE: &str = "20";
+
+/// GeoSearch cuts longer texts.
+const MAX_TEXT: usize = 140;
+
+/// Resolves through GeoSearch, and identifiers through a directory of lots.
+pub struct GeoSearchGeocoder {
+    fetch: Box<dyn Fetch>,
+    directory: Option<Arc<dyn LotDirectory>>,
+}
+
+impl std::fmt::Debug for GeoSearchGeocoder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("GeoSearchGeocoder")
+            .field("directory", &self.directory.is_some())
+            .finish_non_exhaustive()
+    }
+}
+
+/// A feature that agrees with a reading.
+struct Hit<'f> {
+    feature: &'f Feature,
+    /// Its place among the readings of the number; less is likelier.
+    rank: usize,
+    change: Change,
+    /// The street typed.
+    text: usize,
+    /// Its ZIP is the one typed, or either is missing.
+    zip_agrees: bool,
+    kind: ReadingKind,
+}
+
+impl GeoSearchGeocoder {
+    /// A geocoder that asks GeoSearch through `fetch` (an `Upstream` whose base address is GeoSearch's is one).
+    /// Without a directory, typed identifiers cannot be checked and are unavailable.
+    pub fn new(fetch: impl Fetch + 'static, directory: Option<Arc<dyn LotDirectory>>) -> Self {
+        Self {
+            fetch: Box::new(fetch),
+            directory,
+        }
+    }
+
+    async fn search(&self, text: &str) -> Result<Vec<Feature>, ResolveError> {
+        let unavailable = |why: String| ResolveError::Unavailable(why);
+        let mut text = text;
+        if text.len() > MAX_TEXT {
+            // The text is ASCII by now.
+            text = text.get(..MAX_TEXT).unwrap_or_default();
+        }
+        let (status, body) = self
+            .fetch
+            .get(&["v2", "search"], &[("text", text), ("size", SIZE)])
+            .await
+            .map_err(|error| unavailable(error.to_string()))?;
+        if !(200..300).contains(&status) {
+            return Err(unavailable(format!("GeoSearch answered {status}")));
+        }
+        answer::features(&body).map_err(|why| unavailable(why.to_owned()))
+    }
+
+    async fn address(
+        &self,
+        typed: &Typed,
+        readings: &[AddressText],
+    ) -> Result<Resolved, ResolveError> {
+        let place = &typed.place;
+        if is_nassau(place) {
+            return Err(ResolveError::OutsideCoverage(say::nassau()));
+        }
+        let scope = scope(place);
+        let wanted = scope.boroughs.or(scope.contrary);
+        for text in questions(typed, readings) {
+            let features = self.search(&text).await?;
+            for reading in readings {
+                let hits = agreeing(&features, typed, reading, wanted);
+                if hits.is_empty() {
+                    continue;
+                }
+                return self.choose(typed, reading, hits, scope).await;
+            }
+        }
+        if means_nassau(place) {
+            return Err(ResolveError::OutsideCoverage(say::nassau()));
+        }
+        Err(ResolveError::NotFound(not_found(readings, scope.boroughs)))
+    }
+
+    async fn choose(
+        &self,
+        typed: &Typed,
+        reading: &AddressText,
+        mut hits: Vec<Hit<'_>>,
+        scope: Scope,
+    ) -> Result<Resolved, ResolveError> {
+        let prefer = |hits: &mut Vec<Hit<'_>>, passes: &dyn Fn(&Hit<'_>) -> bool| {
+            if hits.iter().any(passes) {
+                hits.retain(passes);
+            }
+        };
+        // Against a city typed, only an address with the very ZIP counts.
+        let contrary = |hit: &Hit<'_>| hit.feature.borough_in(scope.contrary);
+        hits.retain(|hit| !contrary(hit) || hit.feature.zip == typed.place.zip);
+        let contradicts = hits.iter().any(contrary) && !hits.iter().all(contrary);
+        if contradicts {
+            let candidates = candidates(&hits);
+            return Err(ResolveError::Ambiguous {
+                message: say::contradiction(&candidates),
+                candidates,
+            });
+        }
+        let ignores_city = hits.iter().any(contrary);
+        prefer(&mut hits, &|hit| !hit.change.is_correction());
+        if let Some(first) = hits.iter().map(|hit| hit.rank).min() {
+            hits.retain(|hit| hit.rank == first);
+        }
+        prefer(&mut hits, &|hit| hit.zip_agrees);
+        if scope.by == By::State {
+            // `NY` alone is Manhattan's city as well as the state.
+            prefer(&mut hits, &|hit| {
+                hit.feature.borough == Some(brownstone_domain::Borough::Manhattan)
+            });
+        }
+        if buildings(&hits).len() > 1 {
+            let candidates = candidates(&hits);
+            return Err(ResolveError::Ambiguous {
+                message: say::several(&candidates),
+                candidates,
+            });
+        }
+        let Some(hit) = hits.into_iter().next() else {
+            return Err(ResolveError::NotFound(not_found(
+                std::slice::from_ref(reading),
+                scope.boroughs,
+            )));
+        };
+        let uncertain = matches!(scope.by, By::Nothing | By::State | By::Zip)
+            && hit.change.is_correction()
+            && hit.change != Change::DirectionAdded;
+        if uncertain {
+            let candidates = vec![hit.feature.line()];
+            return Err(ResolveError::Ambiguous {
+                message: say::uncertain(&candidates),
+                candidates,
+            });
+        }
+        self.resolved(typed, reading, &hit, ignores_city).await
+    }
+
+    async fn resolved(
+        &self,
+        typed: &Typed,
+        reading: &AddressText,
+        hit: &Hit<'_>,
+        ignores_city: bool,
+    ) -> Result<Resolved, ResolveError> {
+        let doubtful = typed
+            .notes
+            .iter()
+            .any(|note| matches!(note, Note::DoubtfulOrdinal(_)));
+        if doubtful && (typed.place.zip.is_none() || !hit.zip_agrees) {
+            return Err(ResolveError::NotFound(not_found(
+                std::slice::from_ref(reading),
+                Boroughs::ALL,
+            )));
+        }
+        let (building, canonical) = self.building(hit.feature).await?;
+        let mut warnings = Vec::new();
+        let mut corrected = hit.change.is_correction() || ignores_city;
+        if ignores_city {
+            warnings.push(
+                "The city typed does not have this address; the ZIP code's borough does."
+                    .to_owned(),
+            );
+        }
+        let street = reading.streets.get(hit.text);
+        if hit.change != Change::None
+            && let Some(street) = street
+            && street.street.key != hit.feature.street.key
+        {
+            warnings.push(format!(
+                "\"{}\" was read as {}.",
+                street.street.name, hit.feature.street_shown
+            ));
+        }
+        match hit.kind {
+            ReadingKind::DashDropped => {
+                corrected = true;
+                warnings.push(format!(
+                    "House number {} was read as {}.",
+                    reading.number, hit.feature.number_shown
+                ));
+            }
+            ReadingKind::Range => warnings.push(format!(
+                "{} was read as a range and {} taken.",
+                reading.number, hit.feature.number_shown
+            )),
+            _ => {}
+        }
+        if !hit.zip_agrees
+            && let (Some(zip), Some(there)) = (typed.place.zip, hit.feature.zip)
+        {
+            corrected = true;
+            warnings.push(format!(
+                "ZIP code {zip:05} was ignored: the address is in {there:05}."
+            ));
+        }
+        for note in &typed.notes {
+            corrected |= note.is_correction();
+            warnings.push(note.sentence());
+        }
+        Ok(Resolved {
+            building,
+            unit: street.and_then(|s| s.unit.clone()),
+            unit_bbl: None,
+            matched: match (corrected, canonical) {
+                (true, _) => Match::Corrected,
+                (false, true) => Match::Exact,
+                (false, false) => Match::Alias,
+            },
+            warnings,
+        })
+    }
+
+    async fn place(&self, typed: &Typed, names: &[StreetName]) -> Result<Resolved, ResolveError> {
+        let scope = scope(&typed.place);
+        let shown = names.first().map(|n| n.name.as_str()).unwrap_or_default();
+        let text = question(shown, typed);
+        let features = self.search(&text).await?;
+        let hits: Vec<Hit<'_>> = features
+            .iter()
+            .filter(|f| f.number.is_none() && f.bin.is_some() && f.borough_in(scope.boroughs))
+            .filter(|f| names.iter().any(|n| n.key == f.street.key))
+            .map(|feature| Hit {
+                feature,
+                rank: 0,
+                change: Change::None,
+                text: 0,
+                zip_agrees: true,
+                kind: ReadingKind::AsTyped,
+            })
+            .collect();
+        let several = buildings(&hits).len() > 1;
+        match hits.into_iter().next() {
+            Some(hit) if !several => {
+                let (building, canonical) = self.building(hit.feature).await?;
+                Ok(Resolved {
+                    building,
+                    unit: None,
+                    unit_bbl: None,
+                    matched: if canonical {
+                        Match::Exact
+                    } else {
+                        Match::Alias
+                    },
+                    warnings: typed.notes.iter().map(Note::sentence).collect(),
+                })
+            }
+            _ if means_nassau(&typed.place) => Err(ResolveError::OutsideCoverage(say::nassau())),
+            _ => Err(ResolveError::NotFound(format!(
+                "{shown} is no building's address and no place of one building in {}; a house number and a street are needed.",
+                say::names(scope.boroughs)
+            ))),
+        }
+    }
+}
+
+#[async_trait]
+impl Geocoder for GeoSearchGeocoder {
+    async fn resolve(&self, text: &str) -> Result<Resolved, ResolveError> {
+        let typed = parse(text).map_err(|why| ResolveError::Invalid(why.to_owned()))?;
+        match &typed.kind {
+            Kind::Bbl(bbl) => return self.by_bbl(*bbl).await,
+            Kind::Bin(bin) => return self.by_bin(*bin).await,
+            Kind::BadIdentifier(why) => return Err(ResolveError::NotFound((*why).to_owned())),
+            _ => {}
+        }
+        if let Some(place) = typed.place.outside() {
+            return Err(ResolveError::OutsideCoverage(say::outside(place)));
+        }
+        match &typed.kind {
+            Kind::Address(readings) => self.address(&typed, readings).await,
+            Kind::Place(names) => self.place(&typed, names).await,
+            Kind::BlockLot(block, lot) => self.by_block_and_lot(*block, *lot).await,
+            other => Err(ResolveError::NotFound(say::no_building(other).to_owned())),
+        }
+    }
+
+    fn is_live(&self) -> bool {
+        true
+    }
+}
+
+/// What to ask, in turn: the address as read; the low number of a range, which GeoSearch does not know as one.
+fn questions(typed: &Typed, readings: &[AddressText]) -> Vec<String> {
+    let mut out = Vec::new();
+    let Some(reading) = readings.first() else {
+        return out;
+    };
+    let Some(street) = reading.street() else {
+        return out;
+    };
+    let name = &street.street.name;
+    out.push(question(&format!("{} {name}", reading.number), typed));
+    for other in reading.number.readings().iter().skip(1) {
+        if other.kind == ReadingKind::Range {
+            out.push(question(&format!("{} {name}", other.low), typed));
+        }
+    }
+    out
+}
+
+/// A text with what else was typed of where it is.
+fn question(what: &str, typed: &Typed) -> String {
+    let mut text = what.to_owned();
+    if let Some(borough) = typed.place.borough() {
+        text.push_str(", ");
+        text.push_str(borough.name());
+    }
+    if let Some(zip) = typed.place.zip
+        && !typed.place.zip_boroughs().is_empty()
+    {
+        text.push_str(&format!(" {zip:05}"));
+    }
+    text
+}
+
+/// The features that agree with a reading of number, street and borough.
+fn agreeing<'f>(
+    features: &'f [Feature],
+    typed: &Typed,
+    reading: &AddressText,
+    boroughs: Boroughs,
+) -> Vec<Hit<'f>> {
+    let completed = reading
+        .streets
+        .last()
+        .map(|s| variants(&s.street))
+        .unwrap_or_default();
+    let known = |key: &str| {
+        reading
+            .streets
+            .iter()
+            .position(|s| same_street(&s.street.key, key))
+            .map(|at| (Change::None, at))
+            .or_else(|| {
+                completed
+                    .iter()
+                    .find(|(name, _)| name.key == key)
+                    .map(|(_, change)| (*change, reading.streets.len().saturating_sub(1)))
+            })
+    };
+    let mut hits: Vec<Hit<'f>> = features
+        .iter()
+        .filter(|f| f.bin.is_some() && f.borough_in(boroughs))
+        .filter_map(|feature| {
+            let number = feature.number?;
+            let (rank, kind) = reading
+                .number
+                .readings()
+                .iter()
+                .enumerate()
+                .find(|(_, r)| same_number(r.low, number, feature))
+                .map(|(rank, r)| (rank, r.kind))?;
+            let (change, text) = known(&feature.street.key)?;
+            // Whether the street without the direction exists is not known here: only a ZIP can confirm it.
+            if change == Change::DirectionAdded
+                && (typed.place.zip.is_none() || typed.place.zip != feature.zip)
+            {
+                return None;
+            }
+            let zip_agrees = match (typed.place.zip, feature.zip) {
+                (Some(typed_zip), Some(zip)) => {
+                    typed_zip == zip || typed.place.zip_boroughs().is_empty()
+                }
+                _ => true,
+            };
+            Some(Hit {
+                feature,
+                rank,
+                change,
+                text,
+                zip_agrees,
+                kind,
+            })
+        })
+        .collect();
+    // A direction is missing only where no street has the name without it.
+    if hits.iter().any(|hit| hit.change == Change::None) {
+        hits.retain(|hit| hit.change == Change::None);
+    }
+    hits
+}
+
+/// Two numbers that are one: GeoSearch keeps Queens numbers with and without their hyphen.
+fn same_number(typed: HouseKey, there: HouseKey, feature: &Feature) -> bool {
+    let bare = |key: HouseKey| {
+        if key.is_hyphenated() {
+            let shift = if key.right() < 100 { 100 } else { 1000 };
+            key.left() * shift + key.right()
+        } else {
+            key.left()
+        }
+    };
+    typed == there
+        || (feature.is_in_queens()
+            && typed.is_hyphenated()
+            && !there.is_hyphenated()
+            && bare(typed) == bare(there)
+            && typed.suffix() == there.suffix())
+}
+
+/// Names that the dictionary gives one stretch of street; GeoSearch answers with either.
+fn same_street(typed: &str, there: &str) -> bool {
+    const AMERICAS: [&str; 2] = ["6AVENUE", "AVENUEOFTHEAMERICAS"];
+    typed == there || (AMERICAS.contains(&typed) && AMERICAS.contains(&there))
+}
+
+fn buildings<'h>(hits: &'h [Hit<'_>]) -> Vec<&'h str> {
+    let mut ids: Vec<&str> = hits.iter().map(|hit| hit.feature.identity()).collect();
+    ids.sort_unstable();
+    ids.dedup();
+    ids
+}
+
+fn candidates(hits: &[Hit<'_>]) -> Vec<String> {
+    let mut seen = Vec::new();
+    let mut out = Vec::new();
+    for hit in hits {
+        let line = hit.feature.line();
+        if !seen.contains(&hit.feature.identity()) && !out.contains(&line) && out.len() < 5 {
+            seen.push(hit.feature.identity());
+            out.push(line);
+        }
+    }
+    out
+}
+
+fn not_found(readings: &[AddressText], boroughs: Boroughs) -> String {
+    let place = say::names(boroughs);
+    match readings.first().and_then(|r| Some((r, r.street()?))) {
+        Some((reading, street)) => format!(
+            "There is no building at {} {} in {place}.",
+            reading.number, street.street.name
+        ),
+        None => format!("There is no such building in {place}."),
+    }
+}
+
+#[cfg(test)]
+mod tests;
