@@ -1,1 +1,36 @@
-fn main() {}
+//! `brownstone`: reads the configuration, builds the parts, wires them, runs. No rule of the product lives here.
+
+mod clock;
+mod commands;
+mod config;
+mod parts;
+mod sample;
+mod serve;
+
+use std::process::ExitCode;
+
+use clap::{CommandFactory as _, Parser as _};
+
+use crate::commands::Cli;
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let runtime = match tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+    {
+        Ok(runtime) => runtime,
+        Err(error) => return fail(&error.into()),
+    };
+    match runtime.block_on(cli.run()) {
+        Ok(code) => code,
+        Err(error) => fail(&error),
+    }
+}
+
+/// One line for a person: what went wrong, and why.
+fn fail(error: &anyhow::Error) -> ExitCode {
+    let name = Cli::command().get_name().to_owned();
+    commands::complain(&format!("{name}: {error:#}"));
+    ExitCode::FAILURE
+}

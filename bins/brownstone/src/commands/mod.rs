@@ -1,0 +1,193 @@
+//! The operator's commands.
+
+mod accounts;
+mod doctor;
+mod records;
+
+use std::{io::Write as _, path::PathBuf, process::ExitCode};
+
+use anyhow::Context as _;
+use clap::{Args, Parser, Subcommand};
+
+use crate::{
+    config::{Config, Layers},
+    serve,
+};
+
+/// What does the record know about this New York City building? One call answers.
+#[derive(Debug, Parser)]
+#[command(name = "brownstone", version, propagate_version = true)]
+pub(crate) struct Cli {
+    /// Configuration file; without it brownstone.toml, where there is one
+    #[arg(long, global = true, value_name = "FILE")]
+    config: Option<PathBuf>,
+    #[command(flatten)]
+    flags: Flags,
+    #[command(subcommand)]
+    command: Command,
+}
+
+/// Settings as flags; each wins over its variable and the file.
+#[derive(Debug, Args)]
+struct Flags {
+    /// Where the API listens; port 0 picks a free one
+    #[arg(long, global = true, value_name = "ADDR")]
+    api_addr: Option<String>,
+    /// Database: sqlite://PATH or postgres://...
+    #[arg(long, global = true, value_name = "URL")]
+    database_url: Option<String>,
+    /// Where index files live
+    #[arg(long, global = true, value_name = "DIR")]
+    data_dir: Option<String>,
+    /// Deployment: test or live
+    #[arg(long, global = true, value_name = "NAME")]
+    environment: Option<String>,
+    /// How addresses are resolved: auto, pad or geosearch
+    #[arg(long, global = true, value_name = "KIND")]
+    geocoder: Option<String>,
+    /// Log filter, such as warn or debug
+    #[arg(long, global = true, value_name = "FILTER")]
+    log: Option<String>,
+}
+
+impl Flags {
+    fn given(&self) -> impl Iterator<Item = (&'static str, String)> + '_ {
+        [
+            ("api_addr", &self.api_addr),
+            ("database_url", &self.database_url),
+            ("data_dir", &self.data_dir),
+            ("environment", &self.environment),
+            ("geocoder", &self.geocoder),
+            ("log", &self.log),
+        ]
+        .into_iter()
+        .filter_map(|(name, value)| Some((name, value.clone()?)))
+    }
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Run the API
+    Serve {
+        /// Serve a small made-up city: no credentials, no network
+        #[arg(long)]
+        sample: bool,
+    },
+    /// Open, suspend and restore accounts
+    #[command(subcommand)]
+    Account(accounts::AccountCommand),
+    /// Raise or lower the ceilings of an account
+    #[command(subcommand)]
+    Limits(accounts::LimitsCommand),
+    /// Make, list, rotate and revoke API keys
+    #[command(subcommand)]
+    Key(accounts::KeyCommand),
+    /// Look an address up in the terminal; no server, no budget
+    Lookup {
+        /// An address, a BBL or a BIN
+        address: String,
+        /// The whole report as JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Address to building alone; without an address, one per line from standard input
+    Resolve {
+        /// An address, a BBL or a BIN
+        address: Option<String>,
+        /// One JSON object for each address
+        #[arg(long)]
+        json: bool,
+    },
+    /// The registered sources, one a line
+    Sources,
+    /// Print the configuration and where each value comes from, secrets hidden
+    Config,
+    /// Bring the database's schema up to date
+    Migrate,
+    /// Check every part and say what to do
+    Doctor {
+        /// Ask each dataset for its columns, too, and name those that differ from the catalogue
+        #[arg(long)]
+        sources: bool,
+    },
+}
+
+impl Cli {
+    /// Carries the command out.
+    ///
+    /// # Errors
+    /// What went wrong, for a person.
+    pub(crate) async fn run(self) -> anyhow::Result<ExitCode> {
+        let layers = self.layers()?;
+        let config = Config::of(&layers)?;
+        let quiet = !matches!(self.command, Command::Serve { .. });
+        start_logging(&layers, quiet)?;
+        match self.command {
+            Command::Serve { sample } => serve::serve(config, sample).await?,
+            Command::Account(command) => command.run(&config).await?,
+            Command::Limits(command) => command.run(&config).await?,
+            Command::Key(command) => command.run(&config).await?,
+            Command::Lookup { address, json } => {
+                return records::lookup(&config, address, json).await;
+            }
+            Command::Resolve { address, json } => {
+                return records::resolve(&config, address, json).await;
+            }
+            Command::Sources => records::sources(&config)?,
+            Command::Config => say(layers.describe().trim_end()),
+            Command::Migrate => {
+                let store = brownstone_store::Store::open(&config.database_url)?;
+                let ran = store.migrate().await?;
+                say(&format!("{ran} migrations ran"));
+            }
+            Command::Doctor { sources } => return doctor::doctor(&config, sources).await,
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn layers(&self) -> anyhow::Result<Layers> {
+        const DEFAULT_FILE: &str = "brownstone.toml";
+        let file = match &self.config {
+            Some(path) => Some(
+                std::fs::read_to_string(path)
+                    .with_context(|| format!("cannot read {}", path.display()))?,
+            ),
+            None => match std::fs::read_to_string(DEFAULT_FILE) {
+                Ok(text) => Some(text),
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
+                Err(error) => return Err(error).context("cannot read brownstone.toml"),
+            },
+        };
+        let environment = std::env::vars_os().filter_map(|(name, value)| {
+            Some((name.into_string().ok()?, value.into_string().ok()?))
+        });
+        Layers::read(file.as_deref(), environment, self.flags.given())
+    }
+}
+
+/// Logs go to standard error: standard output is for what was asked.
+fn start_logging(layers: &Layers, quiet: bool) -> anyhow::Result<()> {
+    use tracing_subscriber::{EnvFilter, fmt};
+    let filter = match (quiet, layers.origin("log")) {
+        (true, crate::config::Origin::Default) => "error",
+        _ => layers.get("log"),
+    };
+    let filter = EnvFilter::try_new(filter).with_context(|| format!("log is {filter:?}"))?;
+    let logs = fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    match layers.get("log_format") {
+        "pretty" => logs.with_ansi(false).init(),
+        "json" => logs.json().init(),
+        other => anyhow::bail!("log_format is {other:?}; pretty or json is expected"),
+    }
+    Ok(())
+}
+
+/// A line on standard output. A reader that went away is no fault of ours.
+pub(crate) fn say(line: &str) {
+    let _ = writeln!(std::io::stdout(), "{line}");
+}
+
+/// A line on standard error.
+pub(crate) fn complain(line: &str) {
+    let _ = writeln!(std::io::stderr(), "{line}");
+}

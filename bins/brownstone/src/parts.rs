@@ -1,0 +1,203 @@
+//! Builds the parts and wires them. Everything a server and a command share.
+
+use std::{path::PathBuf, sync::Arc};
+
+use anyhow::Context as _;
+use async_trait::async_trait;
+use brownstone_address::{
+    geocoder::{Geocoder, LotDirectory, ResolveError, Resolved},
+    geosearch::GeoSearchGeocoder,
+    pad::PadIndex,
+    resolver::PadGeocoder,
+};
+use brownstone_domain::Clock;
+use brownstone_report_cache::{CacheConfig, RegistryView, ReportCache};
+use brownstone_service::{Lookups, Resolutions, directory::SourceDirectory};
+use brownstone_soda::{Freshness, Soda, SodaClient};
+use brownstone_sources::{Deps, Directory, FloodZones, Publisher, Registry};
+use brownstone_store::Store;
+use brownstone_upstream::{Upstream, UpstreamConfig};
+use secrecy::SecretString;
+
+use crate::config::{Config, GeocoderKind};
+
+/// Opens the database and brings its schema up to date.
+pub(crate) async fn open_store(config: &Config) -> anyhow::Result<Store> {
+    let store = Store::open(&config.database_url)?;
+    store.migrate().await?;
+    Ok(store)
+}
+
+/// The city: its records, its addresses.
+#[derive(Clone)]
+pub(crate) struct City {
+    /// Every source.
+    pub registry: Registry,
+    /// Lots and buildings by their numbers.
+    pub directory: Arc<Directory>,
+    /// Text to building.
+    pub geocoder: Arc<dyn Geocoder>,
+    /// Which geocoder it is, for people.
+    pub geocoder_name: String,
+    /// The upstreams behind it, for the doctor.
+    pub upstreams: Vec<Upstream>,
+    /// The city's open data, for the doctor.
+    pub soda: Arc<dyn Soda>,
+}
+
+/// Where the city comes from.
+pub(crate) enum Origin {
+    /// The addresses of the configuration; PAD from the data folder where it is imported.
+    Configured,
+    /// A sample city in this process: everything at its address, PAD in memory.
+    Sample {
+        /// Where it listens.
+        url: String,
+        /// Its addresses.
+        pad: Arc<PadIndex>,
+    },
+}
+
+fn publisher(
+    name: &str,
+    url: &str,
+    token: Option<SecretString>,
+    upstreams: &mut Vec<Upstream>,
+) -> anyhow::Result<Publisher> {
+    let upstream = Upstream::new(UpstreamConfig::new(name, url))?;
+    upstreams.push(upstream.clone());
+    let soda: Arc<dyn Soda> = Arc::new(SodaClient::new(upstream, token));
+    let updates = Arc::new(Freshness::new(Arc::clone(&soda)));
+    Ok(Publisher { soda, updates })
+}
+
+/// Builds the city.
+pub(crate) fn city(
+    config: &Config,
+    clock: &Arc<dyn Clock>,
+    origin: &Origin,
+) -> anyhow::Result<City> {
+    let mut upstreams = Vec::new();
+    let (soda_url, nys_url, fema_url, geosearch_url) = match origin {
+        Origin::Configured => (
+            config.soda_url.as_str(),
+            config.nys_soda_url.as_str(),
+            config.fema_url.as_str(),
+            config.geosearch_url.as_str(),
+        ),
+        Origin::Sample { url, .. } => {
+            let all = url.as_str();
+            (all, all, all, all)
+        }
+    };
+    let token = match origin {
+        Origin::Configured => config.soda_app_token.clone(),
+        Origin::Sample { .. } => None,
+    };
+    let city = publisher("city open data", soda_url, token, &mut upstreams)?;
+    let state = publisher("state open data", nys_url, None, &mut upstreams)?;
+    let soda = Arc::clone(&city.soda);
+    let deps = Deps {
+        city,
+        state,
+        clock: Arc::clone(clock),
+    };
+    let directory = Arc::new(Directory::new(Arc::clone(&soda)));
+    let fema = Upstream::new(UpstreamConfig::new("federal flood layer", fema_url))?;
+    upstreams.push(fema.clone());
+    let flood = FloodZones::new(fema, Directory::clone(&directory));
+    let registry = brownstone_sources::catalogue(deps)?.with(Arc::new(flood));
+    let lots: Arc<dyn LotDirectory> = Arc::new(SourceDirectory(Arc::clone(&directory)));
+    let pad = match origin {
+        Origin::Sample { pad, .. } => Some(Arc::clone(pad)),
+        Origin::Configured => imported_pad(config)?,
+    };
+    let geosearch = |upstreams: &mut Vec<Upstream>| -> anyhow::Result<Arc<dyn Geocoder>> {
+        let upstream = Upstream::new(UpstreamConfig::new("GeoSearch", geosearch_url))?;
+        upstreams.push(upstream.clone());
+        let directory = Some(Arc::clone(&lots));
+        Ok(Arc::new(GeoSearchGeocoder::new(upstream, directory)))
+    };
+    let (geocoder, geocoder_name): (Arc<dyn Geocoder>, _) = match (config.geocoder, pad) {
+        (GeocoderKind::Auto | GeocoderKind::Pad, Some(pad)) => {
+            (Arc::new(PadGeocoder::new(pad)), "PAD")
+        }
+        (GeocoderKind::Pad, None) => {
+            tracing::warn!("no address index is imported; lookups answer upstream_error");
+            (Arc::new(NoAddresses), "none: PAD is not imported")
+        }
+        (GeocoderKind::Auto | GeocoderKind::GeoSearch, _) => {
+            (geosearch(&mut upstreams)?, "GeoSearch")
+        }
+    };
+    Ok(City {
+        registry,
+        directory,
+        geocoder,
+        geocoder_name: geocoder_name.to_owned(),
+        upstreams,
+        soda,
+    })
+}
+
+/// Stands where PAD alone is asked for and was never imported: nothing can be resolved, which is not "not found".
+struct NoAddresses;
+
+#[async_trait]
+impl Geocoder for NoAddresses {
+    async fn resolve(&self, _: &str) -> Result<Resolved, ResolveError> {
+        Err(ResolveError::Unavailable(
+            "no address index is imported".into(),
+        ))
+    }
+
+    fn is_live(&self) -> bool {
+        false
+    }
+}
+
+/// The folder that holds the city's address files.
+pub(crate) fn pad_dir(config: &Config) -> PathBuf {
+    config.data_dir.join("pad")
+}
+
+fn imported_pad(config: &Config) -> anyhow::Result<Option<Arc<PadIndex>>> {
+    let folder = pad_dir(config);
+    if config.geocoder == GeocoderKind::GeoSearch || !folder.join("bobaadr.txt").exists() {
+        return Ok(None);
+    }
+    let (index, _) = PadIndex::open_dir(&folder)
+        .with_context(|| format!("the address files in {} cannot be used", folder.display()))?;
+    Ok(Some(Arc::new(index)))
+}
+
+/// Builds the lookup over a store and a city.
+pub(crate) fn lookups(store: &Store, city: &City, clock: &Arc<dyn Clock>, sample: bool) -> Lookups {
+    let gated: std::collections::HashSet<&str> = city.registry.gated_keys().collect();
+    let registry = RegistryView::new(
+        city.registry
+            .keys()
+            .map(|key| (key.to_owned(), gated.contains(key))),
+    );
+    let reports = ReportCache::new(
+        store.reports(),
+        store.leases(),
+        Arc::clone(clock),
+        registry,
+        format!("{}-{}", std::process::id(), holder()),
+        CacheConfig::default(),
+    );
+    Lookups::new(
+        Resolutions::new(Arc::clone(&city.geocoder), Arc::clone(clock)),
+        reports,
+        city.registry.clone(),
+        Arc::clone(&city.directory),
+        Arc::clone(clock),
+        sample,
+    )
+}
+
+/// Tells this process from others that share the storage, on this machine and on others.
+fn holder() -> String {
+    uuid::Uuid::now_v7().to_string()
+}

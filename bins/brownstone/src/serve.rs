@@ -1,0 +1,258 @@
+//! `brownstone serve`.
+
+use std::{
+    fs::File,
+    net::TcpListener,
+    path::{Path, PathBuf},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use anyhow::{Context as _, bail, ensure};
+use brownstone_accounts::{Accounts, Authenticator, Environment, UsageRecorder};
+use brownstone_http::{Api, Readiness};
+use brownstone_quota::{MemoryOptions, MemoryQuota};
+use brownstone_service::{Parts, Service, admission::AdmissionLimits};
+use brownstone_store::{DatabaseKind, Store};
+use serde_json::json;
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::{
+    clock,
+    commands::say,
+    config::Config,
+    parts::{self, Origin},
+    sample,
+};
+
+/// The sample server's own file.
+const SAMPLE_FILE: &str = "sample.db";
+
+/// How long calls that are running at a stop may take: the deadline of a call, and a little.
+const DRAIN: Duration = Duration::from_secs(22);
+
+/// Runs the API until it is told to stop.
+pub(crate) async fn serve(mut config: Config, sample: bool) -> anyhow::Result<()> {
+    if sample {
+        ensure!(
+            config.environment != Environment::Live,
+            "--sample is refused in the live environment"
+        );
+        if !config.database_named {
+            let path = config.data_dir.join(SAMPLE_FILE);
+            config.database_url = format!("sqlite://{}", path.display());
+        }
+    }
+    let clock = clock::clock(&config)?;
+    let _only_one = lock_file(&config.database_url)?;
+    let store = parts::open_store(&config).await?;
+    store
+        .stamp(if sample {
+            DatabaseKind::Sample
+        } else {
+            DatabaseKind::Real
+        })
+        .await?;
+    let (sample_city, origin) = if sample {
+        let (city, origin) = sample::start().await?;
+        (Some(city), origin)
+    } else {
+        (None, Origin::Configured)
+    };
+    let city = parts::city(&config, &clock, &origin)?;
+    if config.database_url.starts_with("postgres") {
+        tracing::warn!("budgets are kept in this process: run one instance on this database");
+    }
+    let quota = Arc::new(
+        MemoryQuota::open(
+            Arc::clone(&clock),
+            MemoryOptions::default(),
+            store.spent_ledger(),
+        )
+        .await
+        .map_err(|error| anyhow::anyhow!("the budgets cannot be read: {}", error.detail()))?,
+    );
+    let usage = Arc::new(UsageRecorder::start(store.usage()));
+    let authenticator = Arc::new(Authenticator::start(
+        store.accounts(),
+        Arc::clone(&clock),
+        config.environment,
+    ));
+    let lookups = parts::lookups(&store, &city, &clock, sample);
+    let service = Service::new(Parts {
+        authenticator: Arc::clone(&authenticator),
+        quota: Arc::<MemoryQuota>::clone(&quota),
+        usage: Arc::clone(&usage),
+        lookups: lookups.clone(),
+        clock: Arc::clone(&clock),
+        admission: AdmissionLimits::default(),
+        runtime: tokio::runtime::Handle::current(),
+    });
+
+    let stopping = Arc::new(AtomicBool::new(false));
+    let listener = TcpListener::bind(config.api_addr)
+        .with_context(|| format!("the API cannot listen on {}", config.api_addr))?;
+    let address = listener.local_addr()?;
+    let api = Api {
+        service: service.clone(),
+        readiness: readiness(&store, &stopping, &city),
+        version: json!({
+            "version": env!("CARGO_PKG_VERSION"),
+            "environment": config.environment.as_str(),
+            "sample": sample,
+        }),
+    };
+    // Before the listener takes calls, so that a signal is never missed.
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let workers = std::thread::available_parallelism().map_or(2, usize::from);
+    let (handle, server) = brownstone_http::serve(listener, api, workers)?;
+    let server = tokio::spawn(server);
+
+    let base_url = match &config.base_url {
+        Some(url) => url.as_str().trim_end_matches('/').to_owned(),
+        None => format!("http://{address}"),
+    };
+    let accounts = Accounts::new(store.accounts(), Arc::clone(&clock), config.environment);
+    announce(
+        &base_url,
+        &config,
+        &city,
+        sample_city
+            .as_ref()
+            .map(brownstone_sample_city::SampleCity::url),
+    );
+    if sample {
+        let key = sample::fresh_key(&accounts, clock.now()).await?;
+        introduce(&base_url, &key);
+    }
+    let purging = tokio::spawn(purge_daily(lookups));
+
+    tokio::select! {
+        _ = terminate.recv() => {}
+        _ = interrupt.recv() => {}
+    }
+    tracing::info!("stopping: running calls finish first");
+    stopping.store(true, Ordering::SeqCst);
+    drain(&service).await;
+    handle.stop(true).await;
+    server.await.context("the server's task broke")??;
+    purging.abort();
+    // What was counted and spent is written before the process ends.
+    if let Err(error) = usage.flush().await {
+        tracing::error!(%error, "usage could not be written");
+    }
+    if let Err(error) = authenticator.flush().await {
+        tracing::error!(%error, "last uses of keys could not be written");
+    }
+    if let Err(error) = quota.close().await {
+        tracing::error!(detail = error.detail(), "budgets could not be written");
+    }
+    if let Some(city) = sample_city {
+        city.stop().await;
+    }
+    tracing::info!("stopped");
+    Ok(())
+}
+
+fn announce(base_url: &str, config: &Config, city: &parts::City, sample_url: Option<String>) {
+    let kind = match sample_url {
+        Some(_) => "sample city: the records are invented",
+        None => "the city's own records",
+    };
+    say(&format!(
+        "Brownstone {} ({}), {kind}; {} sources, addresses by {}",
+        env!("CARGO_PKG_VERSION"),
+        config.environment.as_str(),
+        city.registry.len(),
+        city.geocoder_name,
+    ));
+    if let Some(url) = sample_url {
+        say(&format!("sample city listening on {url}"));
+    }
+    say(&format!("API listening on {base_url}"));
+}
+
+fn introduce(base_url: &str, key: &str) {
+    say(&format!("key for {}: {key}", sample::EMAIL));
+    say("try:");
+    say(&format!(
+        "  curl -s {base_url}/v1/lookup -H 'Authorization: Bearer {key}' -H 'Content-Type: application/json' -d '{{\"address\":\"350 5th Ave, Manhattan\"}}'"
+    ));
+}
+
+/// Waits until no call runs, for as long as a call may take. New calls are still served: whoever balances the load has
+/// `/readyz` to see.
+async fn drain(service: &Service) {
+    let give_up = tokio::time::Instant::now() + DRAIN;
+    while service.in_flight() > 0 && tokio::time::Instant::now() < give_up {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+fn readiness(store: &Store, stopping: &Arc<AtomicBool>, city: &parts::City) -> Readiness {
+    let (store, stopping) = (store.clone(), Arc::clone(stopping));
+    let geocoder = city.geocoder_name.clone();
+    Arc::new(move || {
+        let (store, geocoder) = (store.clone(), geocoder.clone());
+        let stopping = stopping.load(Ordering::SeqCst);
+        Box::pin(async move {
+            if stopping {
+                return Err(json!({"status": "stopping"}));
+            }
+            match store.ping().await {
+                Ok(()) => Ok(
+                    json!({"status": "ready", "database": store.database_name(), "addresses": geocoder}),
+                ),
+                Err(error) => {
+                    tracing::error!(%error, "not ready");
+                    Err(json!({"status": "not ready", "database": "unreachable"}))
+                }
+            }
+        })
+    })
+}
+
+/// Drops expired reports once a day.
+async fn purge_daily(lookups: brownstone_service::Lookups) {
+    let mut daily = tokio::time::interval(Duration::from_secs(86_400));
+    loop {
+        daily.tick().await;
+        match lookups.purge().await {
+            Ok(gone) => tracing::debug!(gone, "expired reports were dropped"),
+            Err(error) => tracing::warn!(%error, "expired reports could not be dropped"),
+        }
+    }
+}
+
+/// Two servers on one SQLite file would be two budgets. The lock ends with the process, however it ends.
+fn lock_file(database_url: &str) -> anyhow::Result<Option<File>> {
+    let Some(path) = database_url.strip_prefix("sqlite://") else {
+        return Ok(None);
+    };
+    let mut lock_path = PathBuf::from(path).into_os_string();
+    lock_path.push(".lock");
+    let lock_path = PathBuf::from(lock_path);
+    if let Some(folder) = lock_path.parent().filter(|f| *f != Path::new("")) {
+        std::fs::create_dir_all(folder)
+            .with_context(|| format!("cannot make the folder {}", folder.display()))?;
+    }
+    let file = File::options()
+        .create(true)
+        .truncate(false)
+        .write(true)
+        .open(&lock_path)
+        .with_context(|| format!("cannot open {}", lock_path.display()))?;
+    match file.try_lock() {
+        Ok(()) => Ok(Some(file)),
+        Err(std::fs::TryLockError::WouldBlock) => {
+            bail!("another server runs on {path}: two would be two budgets")
+        }
+        Err(std::fs::TryLockError::Error(error)) => {
+            Err(error).with_context(|| format!("cannot lock {}", lock_path.display()))
+        }
+    }
+}

@@ -1,0 +1,435 @@
+//! A running server, its sample city, its clock, and the operator's commands on its database.
+
+use std::{
+    path::{Path, PathBuf},
+    process::{ExitStatus, Stdio},
+    time::Duration,
+};
+
+use reqwest::{
+    Method, Response, StatusCode,
+    header::{HeaderMap, HeaderValue},
+};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use time::{OffsetDateTime, format_description::well_known::Rfc3339, macros::datetime};
+use tokio::{
+    io::{AsyncBufReadExt as _, BufReader},
+    process::{Child, ChildStdout, Command},
+};
+
+/// Where every test's clock starts.
+pub(crate) const START: OffsetDateTime = datetime!(2026-11-27 12:00 UTC);
+
+/// How long a step may take before a test gives up on it; generous, since it only bounds a failure.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The program under test: built beside this test binary, or named by `TEST_BROWNSTONE_BIN`.
+pub(crate) fn program() -> PathBuf {
+    if let Some(path) = std::env::var_os("TEST_BROWNSTONE_BIN") {
+        return path.into();
+    }
+    let exe = std::env::current_exe().expect("a running test has a path");
+    let target = exe
+        .ancestors()
+        .nth(2)
+        .expect("tests run from target/<profile>/deps");
+    let program = target.join("brownstone");
+    assert!(
+        program.exists(),
+        "{} is missing: build it with `cargo build -p brownstone --features test-clock`",
+        program.display()
+    );
+    program
+}
+
+/// A command of the program, with nothing of this process's environment but what a program needs.
+pub(crate) fn command(folder: &Path) -> Command {
+    let mut command = Command::new(program());
+    command
+        .current_dir(folder)
+        .env_clear()
+        .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+        .kill_on_drop(true);
+    command
+}
+
+/// What a server is started with.
+#[derive(Default)]
+pub(crate) struct Options {
+    /// Without the sample city.
+    pub live_sources: bool,
+    /// Another database than a file of its own.
+    pub database_url: Option<String>,
+    /// More variables.
+    pub variables: Vec<(String, String)>,
+}
+
+/// A running server.
+pub(crate) struct Server {
+    folder: TempDir,
+    database_url: String,
+    child: Child,
+    _output: tokio::io::Lines<BufReader<ChildStdout>>,
+    /// The API's address.
+    pub url: String,
+    /// The sample city's address.
+    pub city: String,
+    /// A key of the sample account.
+    pub key: String,
+    http: reqwest::Client,
+}
+
+impl Server {
+    /// A server on the sample city.
+    pub(crate) async fn sample() -> Self {
+        Self::start(Options::default()).await
+    }
+
+    /// A server with `options`.
+    pub(crate) async fn start(options: Options) -> Self {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        Self::start_in(folder, options).await
+    }
+
+    async fn start_in(folder: TempDir, options: Options) -> Self {
+        let clock = folder.path().join("clock");
+        if !clock.exists() {
+            show(&clock, START);
+        }
+        let database_url = options
+            .database_url
+            .clone()
+            .unwrap_or_else(|| format!("sqlite://{}", folder.path().join("test.db").display()));
+        let mut command = command(folder.path());
+        command
+            .arg("serve")
+            .args(["--api-addr", "127.0.0.1:0", "--database-url", &database_url])
+            .env("BROWNSTONE_TEST_CLOCK", &clock)
+            .env("BROWNSTONE_LOG", "warn")
+            .envs(options.variables.iter().cloned())
+            .stdout(Stdio::piped());
+        if !options.live_sources {
+            command.arg("--sample");
+        }
+        let mut child = command.spawn().expect("the program starts");
+        let output = child.stdout.take().expect("its output is piped");
+        let mut output = BufReader::new(output).lines();
+        let (mut url, mut city, mut key) = (None, None, None);
+        let ready = async {
+            while let Some(line) = output.next_line().await.expect("its output is text") {
+                let after = |mark: &str| line.split_once(mark).map(|(_, rest)| rest.to_owned());
+                url = url.take().or_else(|| after("API listening on "));
+                city = city.take().or_else(|| after("sample city listening on "));
+                key = key.take().or_else(|| after("key for demo@example.com: "));
+                if url.is_some() && (key.is_some() || options.live_sources) {
+                    return;
+                }
+            }
+            panic!("the program ended before it was ready");
+        };
+        tokio::time::timeout(PATIENCE, ready)
+            .await
+            .expect("the program becomes ready");
+        let mut server = Self {
+            folder,
+            database_url,
+            child,
+            _output: output,
+            url: url.expect("it says where it listens"),
+            city: city.unwrap_or_default(),
+            key: key.unwrap_or_default(),
+            http: reqwest::Client::new(),
+        };
+        if options.live_sources {
+            server.key = server.new_account("owner@example.com").await.1;
+        }
+        server
+    }
+
+    /// Stops the server as an operator does, and starts one on the same folder and database.
+    pub(crate) async fn restart(mut self, options: Options) -> Self {
+        assert!(self.stop().await.success());
+        let Self { folder, .. } = self;
+        Self::start_in(folder, options).await
+    }
+
+    /// Kills the server, and starts one on the same folder and database.
+    pub(crate) async fn crash(mut self, options: Options) -> Self {
+        self.child.kill().await.expect("it can be killed");
+        let Self { folder, .. } = self;
+        Self::start_in(folder, options).await
+    }
+
+    /// Sends SIGTERM.
+    pub(crate) fn terminate(&self) {
+        let id = self.child.id().expect("it runs");
+        let sent = std::process::Command::new("kill")
+            .args(["-TERM", &id.to_string()])
+            .status()
+            .expect("kill runs");
+        assert!(sent.success());
+    }
+
+    /// Waits for its end.
+    pub(crate) async fn ended(&mut self) -> ExitStatus {
+        tokio::time::timeout(PATIENCE, self.child.wait())
+            .await
+            .expect("it ends")
+            .expect("its status is known")
+    }
+
+    /// SIGTERM and the wait.
+    pub(crate) async fn stop(&mut self) -> ExitStatus {
+        self.terminate();
+        self.ended().await
+    }
+
+    /// The folder it runs in.
+    pub(crate) fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Moves the clock.
+    pub(crate) fn set_clock(&self, at: OffsetDateTime) {
+        show(&self.folder.path().join("clock"), at);
+    }
+
+    /// Runs an operator's command on this server's database; returns what it printed.
+    pub(crate) async fn operator(&self, arguments: &[&str]) -> String {
+        let output = self.operator_output(arguments).await;
+        assert!(
+            output.status.success(),
+            "{arguments:?}: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        String::from_utf8(output.stdout)
+            .expect("it prints text")
+            .trim()
+            .to_owned()
+    }
+
+    /// The same, with its status and errors.
+    pub(crate) async fn operator_output(&self, arguments: &[&str]) -> std::process::Output {
+        self.operator_command(arguments)
+            .env("BROWNSTONE_TEST_CLOCK", self.folder.path().join("clock"))
+            .output()
+            .await
+            .expect("the command runs")
+    }
+
+    /// An operator's command on this server's database, by the machine's own clock.
+    pub(crate) fn operator_command(&self, arguments: &[&str]) -> Command {
+        let mut command = command(self.folder.path());
+        command
+            .env("BROWNSTONE_DATABASE_URL", &self.database_url)
+            .args(arguments);
+        command
+    }
+
+    /// A new account and a key of it.
+    pub(crate) async fn new_account(&self, email: &str) -> (String, String) {
+        let account = self
+            .operator(&["account", "create", "--email", email])
+            .await;
+        let key = self
+            .operator(&["key", "create", "--account", &account])
+            .await;
+        (account, key)
+    }
+
+    /// A request as it is, no credentials added.
+    pub(crate) async fn send(
+        &self,
+        method: Method,
+        path: &str,
+        headers: HeaderMap,
+        body: impl Into<reqwest::Body>,
+    ) -> Answer {
+        let request = self
+            .http
+            .request(method, format!("{}{path}", self.url))
+            .headers(headers)
+            .body(body);
+        Answer::of(request.send().await.expect("the server answers")).await
+    }
+
+    /// An operation with the sample key.
+    pub(crate) async fn post(&self, path: &str, body: &Value) -> Answer {
+        self.post_as(&self.key, path, body).await
+    }
+
+    /// An operation with this key.
+    pub(crate) async fn post_as(&self, key: &str, path: &str, body: &Value) -> Answer {
+        self.send(Method::POST, path, json_headers(key), body.to_string())
+            .await
+    }
+
+    /// `GET` with this key.
+    pub(crate) async fn get_as(&self, key: &str, path: &str) -> Answer {
+        self.send(Method::GET, path, bearer(key), "").await
+    }
+
+    /// A lookup that succeeds.
+    pub(crate) async fn lookup(&self, address: &str) -> Answer {
+        let answer = self.post("/v1/lookup", &json!({"address": address})).await;
+        assert_eq!(answer.status, StatusCode::OK, "{address}: {}", answer.body);
+        answer
+    }
+
+    /// Usage with the sample key.
+    pub(crate) async fn usage(&self) -> Value {
+        let answer = self.get_as(&self.key, "/v1/usage").await;
+        assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
+        answer.body["data"].clone()
+    }
+
+    /// Makes a dataset of the sample city fail.
+    pub(crate) async fn set_fault(&self, dataset: &str, kind: &str) {
+        let url = format!("{}/_control/faults/{dataset}", self.city);
+        let answer = self
+            .http
+            .put(url)
+            .json(&json!({"kind": kind}))
+            .send()
+            .await
+            .expect("the city answers");
+        assert!(answer.status().is_success(), "{}", answer.status());
+    }
+
+    /// Ends all faults of the sample city.
+    pub(crate) async fn clear_faults(&self) {
+        let url = format!("{}/_control/faults", self.city);
+        let answer = self
+            .http
+            .delete(url)
+            .send()
+            .await
+            .expect("the city answers");
+        assert!(answer.status().is_success(), "{}", answer.status());
+    }
+
+    /// Adds latency to a dataset of the sample city.
+    pub(crate) async fn set_latency(&self, dataset: &str, millis: u64) {
+        let url = format!("{}/_control/latency/{dataset}", self.city);
+        let answer = self
+            .http
+            .put(url)
+            .json(&json!({"millis": millis}))
+            .send()
+            .await
+            .expect("the city answers");
+        assert!(answer.status().is_success(), "{}", answer.status());
+    }
+
+    /// Calls that each dataset of the sample city has had.
+    pub(crate) async fn city_calls(&self) -> serde_json::Map<String, Value> {
+        let url = format!("{}/_control/calls", self.city);
+        let answer = self.http.get(url).send().await.expect("the city answers");
+        let calls: Value = answer.json().await.expect("calls are JSON");
+        let mut calls = calls.as_object().expect("calls are an object").clone();
+        // How fresh datasets are is asked in the background, about once an hour.
+        calls.remove("views");
+        calls
+    }
+
+    /// Forgets the calls so far.
+    pub(crate) async fn reset_city_calls(&self) {
+        let url = format!("{}/_control/calls", self.city);
+        let answer = self
+            .http
+            .delete(url)
+            .send()
+            .await
+            .expect("the city answers");
+        assert!(answer.status().is_success(), "{}", answer.status());
+    }
+}
+
+/// Puts a moment on a clock, all at once: the program may read it at any time.
+fn show(clock: &Path, at: OffsetDateTime) {
+    let next = clock.with_extension("next");
+    std::fs::write(&next, at.format(&Rfc3339).expect("a moment has a text"))
+        .expect("the clock can be written");
+    std::fs::rename(&next, clock).expect("the clock can be moved");
+}
+
+/// `Authorization` alone.
+pub(crate) fn bearer(key: &str) -> HeaderMap {
+    let mut headers = HeaderMap::new();
+    let value = HeaderValue::from_str(&format!("Bearer {key}")).expect("a key is visible text");
+    headers.insert("authorization", value);
+    headers
+}
+
+/// `Authorization` and `Content-Type`.
+pub(crate) fn json_headers(key: &str) -> HeaderMap {
+    let mut headers = bearer(key);
+    headers.insert("content-type", HeaderValue::from_static("application/json"));
+    headers
+}
+
+/// An answer, read whole.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    /// Status.
+    pub status: StatusCode,
+    /// Headers.
+    pub headers: HeaderMap,
+    /// The body as JSON; null where it is empty.
+    pub body: Value,
+    /// The body as text.
+    pub text: String,
+}
+
+impl Answer {
+    async fn of(response: Response) -> Self {
+        let (status, headers) = (response.status(), response.headers().clone());
+        let text = response.text().await.expect("the body is text");
+        let body = match text.as_str() {
+            "" => Value::Null,
+            text => serde_json::from_str(text).expect("every body of the API host is JSON"),
+        };
+        Self {
+            status,
+            headers,
+            body,
+            text,
+        }
+    }
+
+    /// A header's text.
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name)?.to_str().ok()
+    }
+
+    /// The report's `data`.
+    pub(crate) fn data(&self) -> &Value {
+        &self.body["data"]
+    }
+
+    /// Asserts the error envelope and its identity.
+    #[track_caller]
+    pub(crate) fn assert_failure(&self, status: u16, code: &str) -> &Self {
+        assert_eq!(
+            (self.status.as_u16(), &self.body["code"]),
+            (status, &json!(code)),
+            "{}",
+            self.text
+        );
+        let keys: Vec<_> = self.body.as_object().expect("an envelope").keys().collect();
+        assert_eq!(keys, ["code", "message", "request_id"]);
+        assert_eq!(
+            self.body["request_id"].as_str(),
+            self.header("x-request-id")
+        );
+        self
+    }
+
+    /// The message of a failure.
+    pub(crate) fn message(&self) -> &str {
+        self.body["message"]
+            .as_str()
+            .expect("a failure has a message")
+    }
+}
