@@ -114,7 +114,10 @@ impl Directory {
         subject: &Subject,
         deadline: Instant,
     ) -> Result<Option<(f64, f64)>, SodaError> {
-        if let (Some(latitude), Some(longitude)) = (subject.latitude, subject.longitude) {
+        if let (Some(latitude), Some(longitude)) = (subject.latitude, subject.longitude)
+            && latitude.is_finite()
+            && longitude.is_finite()
+        {
             return Ok(Some((latitude, longitude)));
         }
         let Some(bbl) = subject.bbl else {

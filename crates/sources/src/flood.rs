@@ -124,7 +124,6 @@ impl FloodZones {
                 .query("outFields", columns.join(","))
                 .query("returnGeometry", "false")
                 .breaker(KEY);
-            let unavailable = |why: &str| SodaError::Unavailable(why.to_owned());
             let response = self
                 .upstream
                 .get(request, deadline)
@@ -135,18 +134,7 @@ impl FloodZones {
                     status: response.status,
                 });
             }
-            let answer: Answer = serde_json::from_slice(&response.body)
-                .map_err(|_| unavailable("the answer is no answer of the layer"))?;
-            match answer {
-                Answer {
-                    features: Some(features),
-                    error: None,
-                } => {
-                    let zones = features.into_iter().map(|feature| feature.attributes);
-                    Ok(Arc::new(zones.collect()))
-                }
-                _ => Err(unavailable("the layer refused")),
-            }
+            zones_in(&response.body).map(Arc::new)
         };
         self.zones
             .try_get_with(point.clone(), load)
@@ -193,6 +181,23 @@ impl FloodZones {
     }
 }
 
+/// The zones of an answer. A refusal comes with status 200.
+fn zones_in(body: &[u8]) -> Result<Vec<Zone>, SodaError> {
+    let unavailable = |why: &str| SodaError::Unavailable(why.to_owned());
+    let answer: Answer = serde_json::from_slice(body)
+        .map_err(|_| unavailable("the answer is no answer of the layer"))?;
+    match answer {
+        Answer {
+            features: Some(features),
+            error: None,
+        } => Ok(features
+            .into_iter()
+            .map(|feature| feature.attributes)
+            .collect()),
+        _ => Err(unavailable("the layer refused")),
+    }
+}
+
 fn record(zone: &Zone) -> Record {
     let mut record = Record::default();
     for (name, kind) in COLUMNS {
@@ -212,5 +217,22 @@ impl Source for FloodZones {
 
     async fn fetch(&self, subject: &Subject, deadline: Instant) -> SourceEntry {
         entry_of(KEY, self.data(subject, deadline).await)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::zones_in;
+
+    #[test]
+    fn a_refusal_with_status_200_is_no_empty_answer() {
+        let refused =
+            br#"{"error":{"code":400,"message":"Unable to complete operation.","details":[]}}"#;
+        assert!(zones_in(refused).is_err());
+        assert!(zones_in(b"{}").is_err());
+        assert!(zones_in(b"<html>").is_err());
+        assert!(zones_in(br#"{"features":[]}"#).unwrap().is_empty());
+        let one = br#"{"features":[{"attributes":{"FLD_ZONE":"AE","STATIC_BFE":11.0}}]}"#;
+        assert_eq!(zones_in(one).unwrap().len(), 1);
     }
 }

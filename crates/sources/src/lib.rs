@@ -2,6 +2,7 @@
 
 mod acris;
 mod built_in;
+pub mod canary;
 mod catalogue;
 mod corporations;
 mod deps;
@@ -11,6 +12,7 @@ mod generic;
 mod keys;
 mod matching;
 mod order;
+pub mod page;
 pub mod registry;
 mod shape;
 pub mod source;

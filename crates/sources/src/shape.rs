@@ -39,6 +39,11 @@ impl Shape {
         self.columns.iter().any(|(name, _)| &**name == column)
     }
 
+    /// Whether the column is known and not shown.
+    pub(crate) fn leaves_out(&self, column: &str) -> bool {
+        self.private || self.left_out.iter().any(|name| name == column)
+    }
+
     pub(crate) fn kind(&self, column: &str) -> Option<FieldKind> {
         self.columns
             .iter()

@@ -2,6 +2,7 @@
 
 pub(crate) mod check;
 mod files;
+mod parts;
 pub(crate) mod spec;
 
 pub use check::CatalogueError;

@@ -1,19 +1,17 @@
 //! The one source that runs every catalogue entry without code of its own.
 
+mod ask;
 mod count;
 mod extra;
 
 use std::{
     collections::{BTreeMap, HashSet},
-    sync::{
-        Arc,
-        atomic::{AtomicU8, Ordering::Relaxed},
-    },
+    sync::{Arc, atomic::AtomicU8},
 };
 
 use async_trait::async_trait;
 use brownstone_domain::{MatchedBy, Record, SourceData, SourceEntry, SourceStatus};
-use brownstone_soda::{Bounds, Condition, Query, Rows, Soda, SodaError, all_rows};
+use brownstone_soda::{Rows, SodaError};
 use serde_json::value::RawValue;
 use time::Date;
 use tokio::time::Instant;
@@ -30,6 +28,9 @@ use crate::{
     order::day_of,
     summary::{GroupFacts, Whole, summarise},
 };
+
+use self::ask::Ask;
+pub(crate) use self::ask::{every, is_mismatch};
 
 /// Records shown at most.
 pub(crate) const CAP: usize = 100;
@@ -49,13 +50,6 @@ pub(crate) enum Failure {
     Drift(&'static str),
     #[error("the answer cannot be written: {0}")]
     Json(#[from] serde_json::Error),
-}
-
-/// Which of the building's rows.
-#[derive(Debug, Clone, Copy)]
-enum Ask {
-    Newest,
-    All { most: usize },
 }
 
 /// A catalogue entry and what it is run with.
@@ -120,81 +114,6 @@ impl SodaSource {
             keys.matched_by(),
             gathered,
         )))
-    }
-
-    /// Asks with the types the catalogue states or the publisher last took, and, where the publisher says that a
-    /// literal's type is not its column's, with the others.
-    async fn ask(
-        &self,
-        rule: &MatchRule,
-        keys: &Keys,
-        how: Ask,
-        deadline: Instant,
-    ) -> Result<(Rows, Condition), Failure> {
-        let at = self.entry.rules.iter().position(|own| own == rule);
-        let learnt = at.and_then(|at| self.writings.get(at));
-        let last = learnt.map_or(0, |writing| writing.load(Relaxed));
-        let mut writings = rule.writings();
-        writings.retain(|writing| *writing != last);
-        writings.insert(0, last);
-        let mut refused = Failure::Drift("no condition for the keys");
-        for writing in writings {
-            let Some(condition) = rule.condition(keys, writing) else {
-                continue;
-            };
-            let condition = self.narrowed(condition);
-            let answer = match how {
-                Ask::Newest => {
-                    let query = self.newest_query(condition.clone());
-                    self.soda().rows(&query, deadline).await
-                }
-                Ask::All { most } => {
-                    let query = Query::of(self.entry.dataset.clone()).filter(condition.clone());
-                    every(self.soda(), &query, most, deadline).await
-                }
-            };
-            match answer {
-                Ok(rows) => {
-                    if writing != last {
-                        tracing::warn!(source = %self.entry.info.key, "key columns have other types than stated");
-                        if let Some(learnt) = learnt {
-                            learnt.store(writing, Relaxed);
-                        }
-                    }
-                    return Ok((rows, condition));
-                }
-                Err(error) if is_mismatch(&error) => refused = error.into(),
-                Err(error) => return Err(error.into()),
-            }
-        }
-        Err(refused)
-    }
-
-    /// The condition, within what the entry is about.
-    fn narrowed(&self, condition: Condition) -> Condition {
-        let window = match self.entry.bounded {
-            true => self.entry.order.window(self.today()),
-            false => None,
-        };
-        self.entry
-            .only
-            .iter()
-            .cloned()
-            .chain(window)
-            .fold(condition, Condition::and)
-    }
-
-    fn soda(&self) -> &dyn Soda {
-        self.shared.publisher(self.entry.host).soda.as_ref()
-    }
-
-    fn newest_query(&self, condition: Condition) -> Query {
-        Query {
-            order: self.entry.order.asked(),
-            ..Query::of(self.entry.dataset.clone())
-                .filter(condition)
-                .limit(ASK)
-        }
     }
 
     /// The newest by the publisher's own order, and the publisher's counts where there are more.
@@ -444,30 +363,6 @@ impl Source for SodaSource {
     async fn fetch(&self, subject: &Subject, deadline: Instant) -> SourceEntry {
         entry_of(self.key(), self.data(subject, deadline).await)
     }
-}
-
-/// Every row that meets the query's condition, or an error: never some of them.
-pub(crate) async fn every(
-    soda: &dyn Soda,
-    query: &Query,
-    most: usize,
-    deadline: Instant,
-) -> Result<Rows, SodaError> {
-    let bounds = Bounds {
-        max_rows: most,
-        ..Bounds::default()
-    };
-    let walked = all_rows(soda, query, bounds, deadline).await?;
-    if walked.complete {
-        Ok(walked.rows)
-    } else {
-        Err(SodaError::Unavailable(format!("more than {most} rows")))
-    }
-}
-
-/// Whether the publisher says that a literal's type is not its column's.
-pub(crate) fn is_mismatch(error: &SodaError) -> bool {
-    matches!(error, SodaError::BadQuery { code } if code.contains("type-mismatch"))
 }
 
 /// The entry for what a source found. The one place where a failure becomes `error`, and where it is logged.

@@ -115,6 +115,11 @@ impl FakeSoda {
             .insert(dataset.to_owned(), fault);
     }
 
+    /// Takes a dataset away.
+    pub(crate) fn unpublish(&self, dataset: &str) {
+        self.tables.lock().unwrap().remove(dataset);
+    }
+
     /// The queries so far.
     pub(crate) fn asked(&self) -> Vec<Query> {
         self.log.lock().unwrap().clone()

@@ -5,8 +5,11 @@ mod fake;
 mod fanout;
 mod fixtures;
 mod lots;
+mod metadata;
 mod real;
 mod traps;
+mod traps_buildings;
+mod traps_property;
 
 use std::sync::Arc;
 
