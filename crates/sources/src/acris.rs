@@ -252,11 +252,12 @@ impl Acris {
             .filter_map(|record| record.text("document_id").map(str::to_owned))
             .collect();
         let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
-        let (parties, lots) = futures::try_join!(
+        let (parties, lots, tables) = futures::try_join!(
             self.of_documents(&self.parties, &ids, deadline),
             self.lots_of(&ids, deadline),
+            async { Ok(self.base.code_tables(deadline).await) },
         )?;
-        self.base.add_texts(records, deadline).await;
+        self.base.add_texts(records, &tables);
         let mut by_document: HashMap<String, Vec<Party>> = HashMap::new();
         for row in &parties {
             if let Some(id) = text(row, "document_id") {

@@ -1,6 +1,6 @@
 //! What is added to the records that are shown: words for codes, rows of another dataset.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, sync::Arc};
 
 use brownstone_domain::{FieldValue, Record};
 use brownstone_soda::{Condition, Literal, Query, SodaError};
@@ -12,6 +12,9 @@ use crate::{
     catalogue::{Child, spec::LiteralType},
     summary::raw_text,
 };
+
+/// Codes to words, where the table could be had.
+pub(crate) type CodeTable = Option<Arc<HashMap<String, String>>>;
 
 impl SodaSource {
     /// Puts the rows of another dataset into the records they belong to.
@@ -77,10 +80,19 @@ impl SodaSource {
         Ok(())
     }
 
+    /// The publisher's tables of codes, one for each look-up; `None` where one could not be had.
+    pub(crate) async fn code_tables(&self, deadline: Instant) -> Vec<CodeTable> {
+        let tables = self
+            .entry
+            .lookups
+            .iter()
+            .map(|lookup| self.shared.codes(self.entry.host, lookup, deadline));
+        futures::future::join_all(tables).await
+    }
+
     /// Adds the words for the codes.
-    pub(crate) async fn add_texts(&self, records: &mut [Record], deadline: Instant) {
-        for lookup in &self.entry.lookups {
-            let table = self.shared.codes(self.entry.host, lookup, deadline).await;
+    pub(crate) fn add_texts(&self, records: &mut [Record], tables: &[CodeTable]) {
+        for (lookup, table) in self.entry.lookups.iter().zip(tables) {
             for record in &mut *records {
                 let text = table
                     .as_ref()

@@ -103,7 +103,8 @@ impl SodaSource {
         if gathered.count == 0 {
             return Ok(None);
         }
-        self.add_texts(&mut gathered.records, deadline).await;
+        let tables = self.code_tables(deadline).await;
+        self.add_texts(&mut gathered.records, &tables);
         for child in &self.entry.children {
             self.add_children(child, &mut gathered.records, deadline)
                 .await?;

@@ -115,6 +115,11 @@ impl FakeSoda {
             .insert(dataset.to_owned(), fault);
     }
 
+    /// Ends every fault.
+    pub(crate) fn heal(&self) {
+        self.faults.lock().unwrap().clear();
+    }
+
     /// Takes a dataset away.
     pub(crate) fn unpublish(&self, dataset: &str) {
         self.tables.lock().unwrap().remove(dataset);
