@@ -111,8 +111,20 @@ impl Place {
     }
 }
 
-/// The longest name of a place, in words.
-pub(crate) const MAX_PLACE_WORDS: usize = 6;
+/// How many words the longest place's name has that ends in this word; 0 where none does.
+pub(crate) fn longest_ending_in(word: &str) -> usize {
+    static ENDINGS: LazyLock<WordMap<usize>> = LazyLock::new(|| {
+        let mut endings = WordMap::default();
+        for name in PLACES.keys() {
+            if let Some(last) = name.rsplit(' ').next() {
+                let words = endings.entry(last).or_insert(0);
+                *words = name.split(' ').count().max(*words);
+            }
+        }
+        endings
+    });
+    ENDINGS.get(word).copied().unwrap_or(0)
+}
 
 /// The place with this name: upper-case words divided by single blanks.
 pub(crate) fn place(name: &str) -> Option<Place> {
@@ -341,10 +353,17 @@ pub(crate) fn is_shared_zip(zip: u32) -> bool {
 
 /// A ZIP for an answer; `None` for 0, which stands for "no ZIP" in our tables.
 pub(crate) fn zip(zip: u32) -> Option<Zip> {
-    if zip == 0 {
+    if zip == 0 || zip > 99_999 {
         return None;
     }
-    format!("{zip:05}").parse().ok()
+    let mut digits = [0_u8; 5];
+    let mut rest = zip;
+    for digit in digits.iter_mut().rev() {
+        // The cast is exact: a digit.
+        *digit = b'0' + (rest % 10) as u8;
+        rest /= 10;
+    }
+    std::str::from_utf8(&digits).ok()?.parse().ok()
 }
 
 #[cfg(test)]

@@ -25,70 +25,89 @@ impl Within {
     }
 }
 
-/// Two rows of the distance table, for what was read so far.
+/// Two rows of the distance table, for what was read so far. Only the cells within the allowed distance of the diagonal
+/// are kept up; the others are out of reach.
 #[derive(Debug, Clone)]
 pub(crate) struct Rows {
     before: [u8; MAX_NAME + 1],
     row: [u8; MAX_NAME + 1],
     last: u8,
+    /// How many letters were read.
+    read: usize,
+}
+
+const FAR: u8 = u8::MAX;
+
+impl Within {
+    /// The cells of a row that can hold a small distance.
+    fn band(&self, read: usize) -> std::ops::RangeInclusive<usize> {
+        let most = usize::from(self.most);
+        read.saturating_sub(most)..=(read + most).min(self.pattern.len())
+    }
+}
+
+fn cell(row: &[u8; MAX_NAME + 1], at: usize) -> u8 {
+    row.get(at).copied().unwrap_or(FAR)
 }
 
 impl Automaton for Within {
     type State = Rows;
 
     fn start(&self) -> Rows {
-        let mut row = [u8::MAX; MAX_NAME + 1];
-        for (cell, distance) in row.iter_mut().zip(0..=self.pattern.len()) {
-            *cell = u8::try_from(distance).unwrap_or(u8::MAX);
+        let mut row = [FAR; MAX_NAME + 1];
+        for (cell, distance) in row.iter_mut().zip(0..=self.most) {
+            *cell = distance;
         }
         Rows {
-            before: [u8::MAX; MAX_NAME + 1],
+            before: [FAR; MAX_NAME + 1],
             row,
             last: 0,
+            read: 0,
         }
     }
 
     fn is_match(&self, state: &Rows) -> bool {
-        state
-            .row
-            .get(self.pattern.len())
-            .is_some_and(|distance| *distance <= self.most)
+        cell(&state.row, self.pattern.len()) <= self.most
     }
 
     fn can_match(&self, state: &Rows) -> bool {
-        state
-            .row
-            .iter()
-            .take(self.pattern.len() + 1)
-            .any(|distance| *distance <= self.most)
+        self.band(state.read)
+            .any(|at| cell(&state.row, at) <= self.most)
     }
 
     fn accept(&self, state: &Rows, byte: u8) -> Rows {
+        let read = state.read + 1;
         let mut next = Rows {
             before: state.row,
-            row: [u8::MAX; MAX_NAME + 1],
+            row: [FAR; MAX_NAME + 1],
             last: byte,
+            read,
         };
-        let mut left = state.row.first().copied().unwrap_or(0).saturating_add(1);
-        if let Some(first) = next.row.first_mut() {
-            *first = left;
-        }
-        let above = state.row.iter().zip(state.row.iter().skip(1));
-        let mut typed_before = 0;
-        for (at, ((diagonal, above), typed)) in above.zip(&self.pattern).enumerate() {
-            let changed = diagonal.saturating_add(u8::from(*typed != byte));
-            let mut best = changed
-                .min(above.saturating_add(1))
-                .min(left.saturating_add(1));
-            if at > 0 && *typed == state.last && typed_before == byte {
-                let exchanged = state.before.get(at - 1).copied().unwrap_or(u8::MAX);
-                best = best.min(exchanged.saturating_add(1));
-            }
-            if let Some(cell) = next.row.get_mut(at + 1) {
+        let mut left = FAR;
+        for at in self.band(read) {
+            let best = match at.checked_sub(1) {
+                None => u8::try_from(read).unwrap_or(FAR),
+                Some(before) => {
+                    let typed = self.pattern.get(before).copied().unwrap_or(0);
+                    let changed = cell(&state.row, before).saturating_add(u8::from(typed != byte));
+                    let mut best = changed
+                        .min(cell(&state.row, at).saturating_add(1))
+                        .min(left.saturating_add(1));
+                    let typed_before = before
+                        .checked_sub(1)
+                        .and_then(|at| self.pattern.get(at))
+                        .copied();
+                    if typed == state.last && typed_before == Some(byte) && read >= 2 {
+                        let exchanged = cell(&state.before, before - 1);
+                        best = best.min(exchanged.saturating_add(1));
+                    }
+                    best
+                }
+            };
+            if let Some(cell) = next.row.get_mut(at) {
                 *cell = best;
             }
             left = best;
-            typed_before = *typed;
         }
         next
     }

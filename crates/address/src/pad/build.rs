@@ -4,12 +4,15 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::{
     PadError, PadStats, canonical,
-    format::{BuildingRecord, Layout, NO_ROW, RowRecord, SECTIONS, StreetRecord, put},
+    format::{
+        ACROSS, BuildingRecord, Layout, NO_ROW, RowRecord, SECTIONS, SHOWN, StreetRecord, put,
+    },
     lots::Lots,
     rows::{AddressKind, AddressRow, AddressRows, StreetCode},
     snd::StreetSpelling,
 };
 use crate::{
+    area,
     fold::{Spelling, fold_text, is_type},
     house::HouseKey,
 };
@@ -93,8 +96,10 @@ pub(super) fn build(
 struct Names {
     streets: BTreeSet<StreetCode>,
     display: BTreeMap<(StreetCode, u8), DisplayName>,
-    /// Borough digit and folded name to streets and local groups.
-    keys: BTreeMap<Vec<u8>, BTreeSet<(StreetCode, u8)>>,
+    /// Borough digit and folded name to streets, local groups, and flags.
+    keys: BTreeMap<Vec<u8>, BTreeMap<(StreetCode, u8), u8>>,
+    /// Streets with rows on another borough's side, to those boroughs' digits.
+    across: BTreeMap<StreetCode, BTreeSet<u8>>,
 }
 
 impl Names {
@@ -103,6 +108,7 @@ impl Names {
             streets: BTreeSet::new(),
             display: BTreeMap::new(),
             keys: BTreeMap::new(),
+            across: across(&addresses.rows),
         };
         let mut duplicates: BTreeSet<StreetCode> = addresses
             .rows
@@ -127,15 +133,23 @@ impl Names {
                 out.add(*of, name, 3, duplicates.contains(&of.0));
             }
         }
+        let shown: Vec<((StreetCode, u8), String)> = out
+            .display
+            .iter()
+            .map(|(of, display)| (*of, fold_text(&display.name, Spelling::Official).key))
+            .collect();
+        for (of, key) in shown {
+            out.key(of, &key, SHOWN);
+        }
         out
     }
 
     fn add(&mut self, of: (StreetCode, u8), name: &str, rank: u8, duplicate: bool) {
         self.streets.insert(of.0);
         let folded = fold_text(name, Spelling::Official);
-        self.key(of, &folded.key);
+        self.key(of, &folded.key, 0);
         if duplicate && let Some(base) = without_neighborhood(&folded.name) {
-            self.key(of, &fold_text(base, Spelling::Official).key);
+            self.key(of, &fold_text(base, Spelling::Official).key, 0);
         }
         let display = DisplayName {
             rank,
@@ -151,14 +165,21 @@ impl Names {
         }
     }
 
-    fn key(&mut self, of: (StreetCode, u8), folded: &str) {
+    fn key(&mut self, of: (StreetCode, u8), folded: &str, flags: u8) {
         if folded.is_empty() {
             return;
         }
-        let mut key = Vec::with_capacity(folded.len() + 1);
-        key.push(borough_digit(of.0));
-        key.extend_from_slice(folded.as_bytes());
-        self.keys.entry(key).or_default().insert(of);
+        let own = borough_digit(of.0);
+        let others = self.across.get(&of.0).into_iter().flatten();
+        let boroughs: Vec<(u8, u8)> = std::iter::once((own, flags))
+            .chain(others.map(|digit| (*digit, flags | ACROSS)))
+            .collect();
+        for (digit, flags) in boroughs {
+            let mut key = Vec::with_capacity(folded.len() + 1);
+            key.push(digit);
+            key.extend_from_slice(folded.as_bytes());
+            *self.keys.entry(key).or_default().entry(of).or_insert(0) |= flags;
+        }
     }
 
     /// Writes the postings, and the map from names to them.
@@ -171,10 +192,11 @@ impl Names {
         let mut written: u64 = 0;
         for (key, of) in &self.keys {
             let first = written;
-            for (street, group) in of {
+            for ((street, group), flags) in of {
                 let place = place_of.get(street).copied().unwrap_or(0);
                 put(postings, u64::from(place), 4);
                 postings.push(*group);
+                postings.push(*flags);
                 written += 1;
             }
             // Keys come sorted and once each, so that the map cannot refuse them.
@@ -184,6 +206,29 @@ impl Names {
         map.into_inner()
             .map_err(|_| PadError::Damaged("its names could not be written"))
     }
+}
+
+/// Streets whose code is one borough's and some of whose rows are on another's side: by law, or because a ZIP reaches
+/// over the line, so that Marble Hill is typed as the Bronx and Rikers Island as Queens.
+fn across(rows: &[AddressRow]) -> BTreeMap<StreetCode, BTreeSet<u8>> {
+    let mut out: BTreeMap<StreetCode, BTreeSet<u8>> = BTreeMap::new();
+    for row in rows {
+        let own = borough_digit(row.street);
+        // The cast is exact: the first of ten digits.
+        let law = b'0' + (row.bbl / 1_000_000_000) as u8;
+        let shared = area::is_shared_zip(u32::from(row.zip));
+        let typed = match law {
+            b'1' if shared => b'2',
+            b'2' if shared => b'4',
+            law => law,
+        };
+        for digit in [law, typed] {
+            if digit != own {
+                out.entry(row.street).or_default().insert(digit);
+            }
+        }
+    }
+    out
 }
 
 /// The ASCII digit that keys of a borough start with.

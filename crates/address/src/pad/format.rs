@@ -7,7 +7,7 @@ use super::{AddressKind, PadError};
 use crate::house::HouseKey;
 
 /// The first bytes of the file.
-pub(super) const MAGIC: &[u8; 8] = b"BRNSPAD\x01";
+pub(super) const MAGIC: &[u8; 8] = b"BRNSPAD\x02";
 
 /// The sections, in the order of the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -290,8 +290,12 @@ impl StreetRecord {
 /// A display name: local group, place and length of its text.
 pub(super) const NAME_BYTES: usize = 6;
 
-/// A posting: street and local group.
-pub(super) const POSTING_BYTES: usize = 5;
+/// A posting: street, local group, flags.
+pub(super) const POSTING_BYTES: usize = 6;
+/// The name is the one that is displayed.
+pub(super) const SHOWN: u8 = 1;
+/// The street's code is another borough's: only its rows on this borough's side count.
+pub(super) const ACROSS: u8 = 2;
 
 /// A lot.
 pub(super) const LOT_BYTES: usize = 5;

@@ -13,8 +13,8 @@ use fst::{Automaton, IntoStreamer, Streamer};
 use super::{
     PadError, PadStats, build,
     format::{
-        BuildingRecord, LOT_BYTES, Layout, NAME_BYTES, POSTING_BYTES, RowRecord, Section,
-        StreetRecord, u8_at, u32_at, uint_at,
+        ACROSS, BuildingRecord, LOT_BYTES, Layout, NAME_BYTES, POSTING_BYTES, RowRecord, SHOWN,
+        Section, StreetRecord, u8_at, u32_at, uint_at,
     },
     lots, rows, snd,
 };
@@ -74,6 +74,10 @@ impl std::fmt::Debug for PadIndex {
 pub(crate) struct Posting {
     pub(crate) street: u32,
     pub(crate) group: u8,
+    /// The name is the one that the street displays.
+    pub(crate) shown: bool,
+    /// The street's code is another borough's: only its rows on this borough's side count.
+    pub(crate) across: bool,
 }
 
 impl PadIndex {
@@ -255,9 +259,12 @@ impl PadIndex {
                 u32::try_from(at).unwrap_or(u32::MAX),
                 POSTING_BYTES,
             );
+            let flags = u8_at(record, 5);
             Posting {
                 street: u32_at(record, 0),
                 group: u8_at(record, 4),
+                shown: flags & SHOWN != 0,
+                across: flags & ACROSS != 0,
             }
         })
     }
@@ -402,6 +409,17 @@ impl PadIndex {
             .take_while(move |(_, building)| building.bbl == bbl)
     }
 
+    /// How many buildings stand on the lot of the building at this place, itself included.
+    pub(crate) fn buildings_beside(&self, at: u32) -> u32 {
+        let bbl = self.building(at).bbl;
+        let count = self.count(Section::Buildings, BuildingRecord::BYTES);
+        let same = |record: &BuildingRecord| record.bbl == bbl;
+        let before = (0..at).rev().map(|at| self.building(at)).take_while(same);
+        let after = (at..count).map(|at| self.building(at)).take_while(same);
+        let buildings = before.chain(after).filter(|record| record.bin != 0).count();
+        u32::try_from(buildings).unwrap_or(u32::MAX)
+    }
+
     /// The buildings with a BIN: mostly one; more where the files put one BIN on two lots.
     pub(crate) fn by_bin(&self, bin: Bin) -> impl Iterator<Item = (u32, BuildingRecord)> + '_ {
         let bin = bin.get();
@@ -460,8 +478,12 @@ pub(crate) fn bbl_of(number: u64) -> Option<Bbl> {
 
 /// A building's number from the index; `None` for 0.
 pub(crate) fn bin_of(number: u32) -> Option<Bin> {
-    if number == 0 {
-        return None;
+    let mut digits = [0_u8; 7];
+    let mut rest = number;
+    for digit in digits.iter_mut().rev() {
+        // The cast is exact: a digit.
+        *digit = b'0' + (rest % 10) as u8;
+        rest /= 10;
     }
-    number.to_string().parse().ok()
+    std::str::from_utf8(&digits).ok()?.parse().ok()
 }

@@ -48,7 +48,17 @@ fn a_street_has_its_primary_name_and_all_its_aliases() {
         index.street_name(americas.street, americas.group),
         "6 AVENUE"
     );
-    assert_eq!(americas, one(Borough::Manhattan, "6AVENUE"));
+    let sixth = one(Borough::Manhattan, "6AVENUE");
+    assert_eq!(
+        (sixth.street, sixth.group),
+        (americas.street, americas.group)
+    );
+    assert!(sixth.shown && !americas.shown);
+    // Marble Hill's streets have the Bronx's codes and Manhattan's lots, or the other way round.
+    assert!(one(Borough::Manhattan, "MARBLEHILLAVENUE").across);
+    assert!(!one(Borough::Bronx, "MARBLEHILLAVENUE").across);
+    assert!(one(Borough::Bronx, "WEST225STREET").across);
+    assert!(one(Borough::Queens, "HAZENSTREET").across);
     let powell = one(Borough::Manhattan, "ADAMCPOWELLBOULEVARD");
     assert_eq!(
         index.street_name(powell.street, powell.group),
@@ -146,7 +156,7 @@ fn a_damaged_file_is_refused() {
         open(&[]),
         Err(PadError::Damaged(_) | PadError::Io(_))
     ));
-    assert!(matches!(open(b"BRNSPAD\x01"), Err(PadError::Damaged(_))));
+    assert!(matches!(open(b"BRNSPAD\x02"), Err(PadError::Damaged(_))));
     let mut header = bytes.clone();
     header[30] ^= 1;
     assert!(matches!(open(&header), Err(PadError::Damaged(_))));

@@ -6,6 +6,7 @@
 mod ids;
 mod number;
 mod segments;
+mod states;
 mod street;
 mod tail;
 

@@ -1,13 +1,14 @@
 //! The end of an address: country, ZIP, state, city or borough or neighbourhood.
 
-use std::sync::LazyLock;
-
 use brownstone_domain::Borough;
 
-use super::{Kind, Note};
+use super::{
+    Kind, Note,
+    states::{IN_THE_CITY, STATES, UNMISTAKABLE, ends_a_state, title},
+};
 use crate::{
     area::{self, Boroughs, Place, PlaceKind, ZipArea},
-    words::{ALONE, DIRECTION, TYPE, Token, UNIT, WordMap},
+    words::{ALONE, DIRECTION, TYPE, Token, UNIT},
 };
 
 /// Whether `New York` was typed, and as what.
@@ -213,11 +214,10 @@ impl<'a> Tail<'_, 'a> {
             (2, "UNITED STATES"),
             (4, "UNITED STATES OF AMERICA"),
         ];
-        self.take_named(NAMES)
-    }
-
-    fn take_named(&mut self, names: &[(usize, &str)]) -> bool {
-        for (words, name) in names {
+        let ends = self
+            .last(1)
+            .is_some_and(|t| matches!(t.text, "USA" | "US" | "S" | "A" | "STATES" | "AMERICA"));
+        for (words, name) in NAMES.iter().filter(|_| ends) {
             if self.end > *words && self.words(self.end - words) == Some(name) {
                 self.end -= words;
                 return true;
@@ -272,6 +272,15 @@ impl<'a> Tail<'_, 'a> {
             (1, "NYS", 1),
             (2, "NEW YORK", 2),
         ];
+        let ends = self.last(1).is_some_and(|t| {
+            matches!(
+                t.text,
+                "CITY" | "STATE" | "C" | "Y" | "NYC" | "NY" | "NYS" | "YORK"
+            )
+        });
+        if !ends {
+            return false;
+        }
         for (words, name, weight) in NAMES {
             if self.end <= *words || self.words(self.end - words) != Some(name) {
                 continue;
@@ -327,7 +336,8 @@ impl<'a> Tail<'_, 'a> {
     }
 
     fn area(&mut self) -> bool {
-        for words in (1..=area::MAX_PLACE_WORDS.min(self.end.saturating_sub(1))).rev() {
+        let longest = self.last(1).map_or(0, |t| area::longest_ending_in(t.text));
+        for words in (1..=longest.min(self.end.saturating_sub(1))).rev() {
             let start = self.end - words;
             let Some(place) = self.words(start).and_then(area::place) else {
                 continue;
@@ -451,89 +461,3 @@ fn zip_of(text: &str) -> Option<u32> {
         None
     }
 }
-
-fn title(name: &str) -> String {
-    let mut out = String::with_capacity(name.len());
-    for word in name.split(' ') {
-        if !out.is_empty() {
-            out.push(' ');
-        }
-        let mut chars = word.chars();
-        out.extend(chars.next());
-        out.extend(chars.map(|c| c.to_ascii_lowercase()));
-    }
-    out
-}
-
-fn ends_a_state(word: &str) -> bool {
-    static LAST_WORDS: LazyLock<WordMap<()>> = LazyLock::new(|| {
-        STATES
-            .iter()
-            .filter_map(|(name, _)| name.rsplit(' ').next())
-            .map(|word| (word, ()))
-            .collect()
-    });
-    LAST_WORDS.contains_key(word)
-}
-
-/// Codes that are no word of an address; the others (`CT`, `FL`, `LA`, ...) need a comma or a ZIP beside them.
-const UNMISTAKABLE: &[&str] = &[
-    "NJ", "OH", "IL", "TX", "NH", "RI", "VT", "WI", "GA", "KY", "TN", "NV", "AZ", "UT", "DC",
-];
-
-/// Codes that mean something in the city even after a comma: Manhattan.
-const IN_THE_CITY: &[&str] = &["MN"];
-
-const STATES: &[(&str, &str)] = &[
-    ("ALABAMA", "AL"),
-    ("ALASKA", "AK"),
-    ("ARIZONA", "AZ"),
-    ("ARKANSAS", "AR"),
-    ("CALIFORNIA", "CA"),
-    ("COLORADO", "CO"),
-    ("CONNECTICUT", "CT"),
-    ("DELAWARE", "DE"),
-    ("DISTRICT OF COLUMBIA", "DC"),
-    ("FLORIDA", "FL"),
-    ("GEORGIA", "GA"),
-    ("HAWAII", "HI"),
-    ("IDAHO", "ID"),
-    ("ILLINOIS", "IL"),
-    ("INDIANA", "IN"),
-    ("IOWA", "IA"),
-    ("KANSAS", "KS"),
-    ("KENTUCKY", "KY"),
-    ("LOUISIANA", "LA"),
-    ("MAINE", "ME"),
-    ("MARYLAND", "MD"),
-    ("MASSACHUSETTS", "MA"),
-    ("MICHIGAN", "MI"),
-    ("MINNESOTA", "MN"),
-    ("MISSISSIPPI", "MS"),
-    ("MISSOURI", "MO"),
-    ("MONTANA", "MT"),
-    ("NEBRASKA", "NE"),
-    ("NEVADA", "NV"),
-    ("NEW HAMPSHIRE", "NH"),
-    ("NEW JERSEY", "NJ"),
-    ("NEW MEXICO", "NM"),
-    ("NORTH CAROLINA", "NC"),
-    ("NORTH DAKOTA", "ND"),
-    ("OHIO", "OH"),
-    ("OKLAHOMA", "OK"),
-    ("OREGON", "OR"),
-    ("PENNSYLVANIA", "PA"),
-    ("PUERTO RICO", "PR"),
-    ("RHODE ISLAND", "RI"),
-    ("SOUTH CAROLINA", "SC"),
-    ("SOUTH DAKOTA", "SD"),
-    ("TENNESSEE", "TN"),
-    ("TEXAS", "TX"),
-    ("UTAH", "UT"),
-    ("VERMONT", "VT"),
-    ("VIRGINIA", "VA"),
-    ("WASHINGTON", "WA"),
-    ("WEST VIRGINIA", "WV"),
-    ("WISCONSIN", "WI"),
-    ("WYOMING", "WY"),
-];

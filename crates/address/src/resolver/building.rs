@@ -12,11 +12,9 @@ use crate::{
 ///
 /// A record without a BIN stands for its lot: it has an address only where the lot has no building, so that a lot has
 /// one form however it was asked for.
-pub(super) fn at(index: &PadIndex, record: BuildingRecord) -> Building {
-    let on_lot = index
-        .buildings_of(record.bbl)
-        .filter(|(_, b)| b.bin != 0)
-        .count();
+pub(super) fn at(index: &PadIndex, place: u32) -> Building {
+    let record = index.building(place);
+    let on_lot = index.buildings_beside(place);
     let shown = (record.row != NO_ROW && (record.bin != 0 || on_lot == 0))
         .then(|| (record.street, index.row(record.row)));
     let number = shown.and_then(|(_, row)| house_number(&row));
@@ -29,9 +27,9 @@ pub(super) fn lot(index: &PadIndex, bbl: u64) -> Building {
     let mut zip = 0;
     let mut on_lot = 0;
     let mut alone = None;
-    for (_, record) in index.buildings_of(bbl) {
+    for (place, record) in index.buildings_of(bbl) {
         if record.bin == 0 {
-            alone = Some(record);
+            alone = Some(place);
         } else {
             on_lot += 1;
         }
@@ -40,7 +38,7 @@ pub(super) fn lot(index: &PadIndex, bbl: u64) -> Building {
         }
     }
     match alone {
-        Some(record) if on_lot == 0 => at(index, record),
+        Some(place) if on_lot == 0 => at(index, place),
         _ => form(
             BuildingRecord {
                 bbl,
@@ -60,7 +58,7 @@ fn form(
     record: BuildingRecord,
     house_number: Option<String>,
     street: Option<String>,
-    on_lot: usize,
+    on_lot: u32,
 ) -> Building {
     let bbl = crate::pad::bbl_of(record.bbl);
     let borough = bbl.map_or(Borough::Manhattan, brownstone_domain::Bbl::borough);
@@ -76,7 +74,7 @@ fn form(
         neighborhood: area::neighborhood(zip).map(str::to_owned),
         latitude: None,
         longitude: None,
-        buildings_on_lot: u32::try_from(on_lot).ok(),
+        buildings_on_lot: Some(on_lot),
     }
 }
 

@@ -1,23 +1,23 @@
 //! One building out of the rows that agree, or the reason why there is none.
 
-use brownstone_domain::{Borough, Match};
+use brownstone_domain::Borough;
 
 use super::{
+    answer,
     area::{By, Scope, is_nassau, means_nassau, scope},
-    building, ids, say,
+    building, say,
     search::{Change, Found, Hit, completed, exact, respelled},
 };
 use crate::{
     area::Boroughs,
-    fold::{Spelling, StreetName, fold_text},
+    fold::StreetName,
     geocoder::{ResolveError, Resolved},
-    house::ReadingKind,
-    pad::{AddressKind, PadIndex, RowRecord},
+    pad::{PadIndex, RowRecord},
     parse::{AddressText, Note, Typed, Where},
 };
 
 /// Most candidates that an ambiguity lists.
-const CANDIDATES: usize = 5;
+pub(super) const CANDIDATES: usize = 5;
 
 /// The building at an address.
 pub(super) fn address(
@@ -95,8 +95,10 @@ pub(super) fn address(
             );
         }
     }
-    corrected |= range_end(index, reading, &hit, &mut warnings);
-    Ok(resolved(index, typed, reading, &hit, corrected, warnings))
+    corrected |= answer::range_end(index, reading, &hit, &mut warnings);
+    Ok(answer::of_hit(
+        index, typed, reading, &hit, corrected, warnings,
+    ))
 }
 
 /// The first reading that exists, or what all of them met.
@@ -190,12 +192,12 @@ fn without_direction(reading: &AddressText) -> Option<AddressText> {
     })
 }
 
-fn has_zip(place: &Where, row: &RowRecord) -> bool {
+pub(super) fn has_zip(place: &Where, row: &RowRecord) -> bool {
     place.zip.is_some_and(|zip| zip == u32::from(row.zip))
 }
 
 /// Whether a ZIP that means something was typed, and the row has another.
-fn contradicts_zip(place: &Where, row: &RowRecord) -> bool {
+pub(super) fn contradicts_zip(place: &Where, row: &RowRecord) -> bool {
     row.zip != 0 && says_zip(place) && !has_zip(place, row)
 }
 
@@ -360,226 +362,5 @@ fn doubt(
             refuse(&elsewhere)
         }
         _ => Ok(()),
-    }
-}
-
-/// Says whether the end of a typed range is another building.
-fn range_end(
-    index: &PadIndex,
-    reading: &AddressText,
-    hit: &Hit,
-    warnings: &mut Vec<String>,
-) -> bool {
-    if hit.reading.kind != ReadingKind::Range {
-        return false;
-    }
-    let ends: Vec<u32> = index
-        .rows_at(hit.street, hit.reading.high)
-        .map(|(_, row)| row.building)
-        .collect();
-    if ends.contains(&hit.row.building) {
-        return false;
-    }
-    let elsewhere = !ends.is_empty();
-    let why = if elsewhere {
-        format!("{} is another building", hit.reading.high)
-    } else {
-        format!("there is no {}", hit.reading.high)
-    };
-    warnings.push(format!(
-        "{} was read as a range and {} taken; {why}.",
-        reading.number, hit.reading.low
-    ));
-    elsewhere
-}
-
-/// The answer for a row.
-fn resolved(
-    index: &PadIndex,
-    typed: &Typed,
-    reading: &AddressText,
-    hit: &Hit,
-    mut corrected: bool,
-    mut warnings: Vec<String>,
-) -> Resolved {
-    let mut record = index.building(hit.row.building);
-    let mut alias = false;
-    if record.bin == 0 {
-        let mut others = index.buildings_of(record.bbl).filter(|(_, b)| b.bin != 0);
-        match (others.next(), others.next()) {
-            // The lot's path would lead to its one building, too.
-            (Some((_, only)), None) => {
-                warnings.push(
-                    "The city's files give this address no building; the lot's only building was taken."
-                        .to_owned(),
-                );
-                record = only;
-                alias = true;
-            }
-            (Some(_), Some(_)) => {
-                let bins: Vec<u32> = index
-                    .buildings_of(record.bbl)
-                    .map(|(_, b)| b.bin)
-                    .filter(|bin| *bin != 0)
-                    .collect();
-                warnings.push(
-                    "The city's files give this address no building, only its lot.".to_owned(),
-                );
-                warnings.push(ids::several_buildings(&bins));
-            }
-            (None, _) => {
-                warnings.push(
-                    "The city's files give this address no building, only its lot.".to_owned(),
-                );
-            }
-        }
-    }
-    let form = building::at(index, record);
-    let place = &typed.place;
-    if contradicts_zip(place, &hit.row)
-        && let Some(zip) = place.zip
-    {
-        corrected = true;
-        warnings.push(format!(
-            "ZIP code {zip:05} was ignored: the address is in {:05}.",
-            hit.row.zip
-        ));
-    }
-    for note in &typed.notes {
-        corrected |= note.is_correction();
-        warnings.push(note.sentence());
-    }
-    let street = reading.streets.get(hit.text);
-    let canonical = !alias
-        && record.row == hit.at
-        && street.is_some_and(|typed| {
-            hit.name == Change::TypeAdded
-                || form.street.as_deref().is_some_and(|shown| {
-                    fold_text(shown, Spelling::Official).key == typed.street.key
-                })
-        });
-    Resolved {
-        building: form,
-        unit: street.and_then(|s| s.unit.clone()),
-        unit_bbl: None,
-        matched: if corrected {
-            Match::Corrected
-        } else if canonical {
-            Match::Exact
-        } else {
-            Match::Alias
-        },
-        warnings,
-    }
-}
-
-/// The building that a place's name means.
-pub(super) fn place(
-    index: &PadIndex,
-    typed: &Typed,
-    names: &[StreetName],
-) -> Result<Resolved, ResolveError> {
-    let scope = scope(&typed.place);
-    let mut numbered = None;
-    let mut lot_only = None;
-    for name in names {
-        let mut hits: Vec<(u32, u32, RowRecord)> = Vec::new();
-        for posting in scope
-            .boroughs
-            .iter()
-            .flat_map(|b| index.streets(b, &name.key))
-        {
-            for (at, row) in index.rows_of(posting.street) {
-                if row.kind.is_numbered() {
-                    numbered = Some(posting);
-                    // Places stand before numbers.
-                    break;
-                }
-                let building = index.building(row.building);
-                if row.kind == AddressKind::Complex || building.bin == 0 {
-                    lot_only = Some((posting, building.bbl));
-                } else {
-                    hits.push((posting.street, at, row));
-                }
-            }
-        }
-        if hits.iter().any(|(.., row)| has_zip(&typed.place, row)) {
-            hits.retain(|(.., row)| has_zip(&typed.place, row));
-        }
-        hits.sort_unstable_by_key(|(_, at, row)| (row.building, *at));
-        hits.dedup_by_key(|(.., row)| row.building);
-        match hits.as_slice() {
-            [] => {}
-            [(_, at, row)] => return Ok(place_resolved(index, typed, *at, row)),
-            several => {
-                let candidates: Vec<String> = several
-                    .iter()
-                    .take(CANDIDATES)
-                    .filter_map(|(.., row)| crate::pad::bin_of(index.building(row.building).bin))
-                    .map(|bin| bin.to_string())
-                    .collect();
-                return Err(ResolveError::Ambiguous {
-                    message: format!(
-                        "{} has several buildings; ask for one by its BIN: {}.",
-                        name.name,
-                        candidates.join(", ")
-                    ),
-                    candidates,
-                });
-            }
-        }
-    }
-    let shown = names.first().map(|n| n.name.as_str()).unwrap_or_default();
-    if let Some((posting, bbl)) = lot_only
-        && let Some(bbl) = crate::pad::bbl_of(bbl)
-    {
-        let name = index.street_name(posting.street, posting.group);
-        return Err(ResolveError::NotFound(format!(
-            "{name} is a place without one building of its own; its tax lot is {bbl}."
-        )));
-    }
-    if means_nassau(&typed.place) {
-        return Err(ResolveError::OutsideCoverage(say::nassau()));
-    }
-    Err(ResolveError::NotFound(if numbered.is_some() {
-        format!("{shown} is a street; a house number is needed.")
-    } else {
-        format!(
-            "{shown} is no building's address and no place known in {}; a house number and a street are needed.",
-            say::names(scope.boroughs)
-        )
-    }))
-}
-
-fn place_resolved(index: &PadIndex, typed: &Typed, at: u32, row: &RowRecord) -> Resolved {
-    let record = index.building(row.building);
-    let mut warnings = Vec::new();
-    let mut corrected = false;
-    let place = &typed.place;
-    if contradicts_zip(place, row)
-        && let Some(zip) = place.zip
-    {
-        corrected = true;
-        warnings.push(format!(
-            "ZIP code {zip:05} was ignored: the place is in {:05}.",
-            row.zip
-        ));
-    }
-    for note in &typed.notes {
-        corrected |= note.is_correction();
-        warnings.push(note.sentence());
-    }
-    Resolved {
-        building: building::at(index, record),
-        unit: None,
-        unit_bbl: None,
-        matched: if corrected {
-            Match::Corrected
-        } else if record.row == at {
-            Match::Exact
-        } else {
-            Match::Alias
-        },
-        warnings,
     }
 }

@@ -93,10 +93,14 @@ pub(crate) fn by_block_and_lot(
 
 /// The building with a number.
 pub(crate) fn by_bin(index: &PadIndex, bin: Bin) -> Result<Resolved, ResolveError> {
-    let mut found: Vec<_> = index.by_bin(bin).map(|(_, record)| record).collect();
+    let mut found: Vec<_> = index.by_bin(bin).collect();
     if found.len() > 1 {
         // The files may name one building on two lots; the one with its address is meant.
-        let addressed: Vec<_> = found.iter().copied().filter(|b| b.row != NO_ROW).collect();
+        let addressed: Vec<_> = found
+            .iter()
+            .copied()
+            .filter(|(_, b)| b.row != NO_ROW)
+            .collect();
         if addressed.len() == 1 {
             found = addressed;
         }
@@ -108,9 +112,13 @@ pub(crate) fn by_bin(index: &PadIndex, bin: Bin) -> Result<Resolved, ResolveErro
         [] => Err(ResolveError::NotFound(format!(
             "There is no building {bin} in the city's address files."
         ))),
-        [record] => Ok(exact(building::at(index, *record), None, Vec::new())),
+        [(place, _)] => Ok(exact(building::at(index, *place), None, Vec::new())),
         several => {
-            let candidates: Vec<String> = several.iter().map(|b| lot_text(b.bbl)).take(5).collect();
+            let candidates: Vec<String> = several
+                .iter()
+                .map(|(_, b)| lot_text(b.bbl))
+                .take(5)
+                .collect();
             Err(ResolveError::Ambiguous {
                 message: format!(
                     "Building {bin} stands on several lots; ask for one of them: {}.",
@@ -139,19 +147,18 @@ fn of_lot(
 ) -> Resolved {
     let buildings: Vec<_> = index
         .buildings_of(bbl)
-        .map(|(_, record)| record)
-        .filter(|record| record.bin != 0)
+        .filter(|(_, record)| record.bin != 0)
         .collect();
     let corrected = !warnings.is_empty();
     let building = match buildings.as_slice() {
-        [one] => building::at(index, *one),
+        [(place, _)] => building::at(index, *place),
         [] => {
             warnings
                 .push("The lot has no building of its own in the city's address files.".to_owned());
             building::lot(index, bbl)
         }
         several => {
-            let bins: Vec<u32> = several.iter().map(|b| b.bin).collect();
+            let bins: Vec<u32> = several.iter().map(|(_, b)| b.bin).collect();
             warnings.push(several_buildings(&bins));
             building::lot(index, bbl)
         }

@@ -3,10 +3,12 @@
 //! A reading of the text counts when rows of the city's files agree with it. A wrong building is worse than no answer:
 //! what does not agree is refused, or said.
 
+mod answer;
 pub(crate) mod area;
 mod building;
 mod choose;
 pub(crate) mod ids;
+mod place;
 pub(crate) mod say;
 pub(crate) mod search;
 
@@ -61,7 +63,7 @@ impl Resolver {
         }
         match &typed.kind {
             Kind::Address(readings) => choose::address(index, &typed, readings),
-            Kind::Place(names) => choose::place(index, &typed, names),
+            Kind::Place(names) => place::place(index, &typed, names),
             Kind::BlockLot(block, lot) => ids::by_block_and_lot(index, *block, *lot),
             other => Err(ResolveError::NotFound(say::no_building(other).to_owned())),
         }

@@ -40,6 +40,8 @@ impl Change {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Hit {
     pub(crate) street: u32,
+    /// The name typed is the one that the street displays.
+    pub(crate) shown: bool,
     /// Its place in the index.
     pub(crate) at: u32,
     pub(crate) row: RowRecord,
@@ -277,13 +279,18 @@ fn look(
     name: (Change, usize),
     found: &mut Found,
 ) {
-    let mut streets: Vec<(Posting, Rows)> = Vec::with_capacity(4);
-    streets.extend(index.streets(borough, key).map(|p| (p, Rows::All)));
-    for neighbour in area::neighbours(borough).iter() {
-        let theirs = index.streets(neighbour, key);
-        streets.extend(theirs.map(|p| (p, Rows::OfBorough(borough))));
+    let mut streets: Vec<(Posting, Rows)> = Vec::with_capacity(2);
+    streets.extend(index.streets(borough, key).map(|posting| {
+        let rows = if posting.across {
+            Rows::OfBorough(borough)
+        } else {
+            Rows::All
+        };
+        (posting, rows)
+    }));
+    if !streets.is_empty() {
+        look_at(index, &streets, number, name, found);
     }
-    look_at(index, &streets, number, name, found);
 }
 
 fn look_at(
@@ -350,6 +357,7 @@ fn collect(
             } else {
                 found.hits.push(Hit {
                     street: posting.street,
+                    shown: posting.shown && posting.group == row.group,
                     at,
                     row,
                     reading,
