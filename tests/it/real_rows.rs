@@ -8,7 +8,7 @@ use std::{
 };
 
 use brownstone_domain::{Bbl, Bin, money::number_text};
-use brownstone_sample_city::SampleCity;
+use brownstone_sample_city::{ColumnType, SampleCity};
 use serde::Deserialize;
 use serde_json::{Map, Value, json, value::RawValue};
 
@@ -238,6 +238,25 @@ async fn columns(city: &SampleCity, dataset: &str) -> HashMap<String, String> {
         .collect()
 }
 
+/// The columns' types when these rows were published: a date column that holds other text was a text column then.
+fn types(columns: &HashMap<String, String>, rows: &[Row]) -> Vec<(String, ColumnType)> {
+    columns
+        .iter()
+        .map(|(name, kind)| {
+            let timestamps = rows
+                .iter()
+                .filter_map(|row| text(row, name))
+                .all(|value| value.contains('T'));
+            let kind = if kind == "calendar_date" && !timestamps {
+                ColumnType::Text
+            } else {
+                kind.parse().expect("a column's type")
+            };
+            (name.clone(), kind)
+        })
+        .collect()
+}
+
 fn text<'a>(row: &'a Row, column: &str) -> Option<&'a str> {
     row.get(column)?.as_str()
 }
@@ -377,7 +396,8 @@ async fn real_rows_come_out_as_they_were_published() {
                 .take(BUILDINGS)
                 .map(|(bin, of_building)| (rows, bin, of_building)),
         );
-        city.control().load(rows.dataset, vec![], all);
+        city.control()
+            .load(rows.dataset, types(&columns, &all), all);
     }
     for (n, (_, bin, _)) in (1..).zip(&by_building) {
         lots.entry(*bin)
@@ -420,14 +440,13 @@ async fn real_rows_come_out_as_they_were_published() {
             rows.source
         );
         for row in published {
-            let found = data.records.iter().any(|record| {
-                row.iter().all(|(column, value)| {
-                    record
-                        .get(column)
-                        .is_some_and(|reported| carries(value, reported.get()))
-                })
-            });
-            assert!(found, "{bin}: {} lacks {row:?}", rows.source);
+            let closest = data
+                .records
+                .iter()
+                .map(|record| differences(row, record))
+                .min_by_key(Vec::len)
+                .expect("a record");
+            assert!(closest.is_empty(), "{bin}: {}: {closest:?}", rows.source);
             checked += 1;
         }
         for record in &data.records {
@@ -441,6 +460,16 @@ async fn real_rows_come_out_as_they_were_published() {
     assert!(checked >= 60, "only {checked} real rows were checked");
     println!("{checked} real rows came out as they were published");
     city.stop().await;
+}
+
+/// Columns whose value in the report is not what was published.
+fn differences(row: &Row, record: &BTreeMap<String, Box<RawValue>>) -> Vec<String> {
+    row.iter()
+        .filter_map(|(column, value)| {
+            let reported = record.get(column).map_or("absent", |raw| raw.get());
+            (!carries(value, reported)).then(|| format!("{column}: {value} became {reported}"))
+        })
+        .collect()
 }
 
 fn object(value: Value) -> Row {

@@ -79,7 +79,7 @@ pub(crate) const KEYS: &[Key] = &[
         name: "quota_url",
         default: "",
         secret: true,
-        help: "where budgets are kept; empty: in this process",
+        help: "where budgets are kept: redis://..., postgres://..., or empty: in this process beside SQLite, else in the database",
     },
     key(
         "soda_url",
@@ -307,6 +307,8 @@ pub(crate) struct Config {
     pub database_url: String,
     /// Whether the database was named, rather than left to the default.
     pub database_named: bool,
+    /// Where budgets are kept, where that is not left to the database's kind.
+    pub quota_url: Option<String>,
     /// Where index files live.
     pub data_dir: PathBuf,
     /// The city's open data.
@@ -376,16 +378,18 @@ impl Config {
             "" | "reso" | "rentcast" => {}
             other => bail!("listings_source is {other:?}; reso, rentcast or nothing is expected"),
         }
-        if text("quota_url").is_some() {
-            bail!(
-                "quota_url is set, but this release keeps budgets in the process only; leave it empty"
-            );
+        if let Some(url) = text("quota_url") {
+            const SCHEMES: [&str; 4] = ["redis://", "valkey://", "postgres://", "postgresql://"];
+            if !SCHEMES.iter().any(|scheme| url.starts_with(scheme)) {
+                bail!("quota_url must begin redis:// or postgres://, or be empty");
+            }
         }
         Ok(Self {
             api_addr: address("api_addr")?,
             environment,
             database_url: layers.get("database_url").to_owned(),
             database_named: layers.origin("database_url") != Origin::Default,
+            quota_url: text("quota_url"),
             data_dir: layers.get("data_dir").into(),
             soda_url: url("soda_url")?,
             nys_soda_url: url("nys_soda_url")?,

@@ -1,6 +1,6 @@
 //! Builds the parts and wires them. Everything a server and a command share.
 
-use std::{path::PathBuf, sync::Arc};
+use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use anyhow::Context as _;
 use async_trait::async_trait;
@@ -11,13 +11,15 @@ use brownstone_address::{
     resolver::PadGeocoder,
 };
 use brownstone_domain::Clock;
+use brownstone_quota::{MemoryOptions, MemoryQuota, QuotaStore};
 use brownstone_report_cache::{CacheConfig, RegistryView, ReportCache};
 use brownstone_service::{Lookups, Resolutions, directory::SourceDirectory};
-use brownstone_soda::{Freshness, Soda, SodaClient};
-use brownstone_sources::{Deps, Directory, FloodZones, Publisher, Registry};
+use brownstone_soda::{DatasetId, Freshness, Soda, SodaClient};
+use brownstone_sources::{Deps, Directory, FloodZones, GatedSource, Publisher, Registry};
 use brownstone_store::Store;
 use brownstone_upstream::{Upstream, UpstreamConfig};
 use secrecy::SecretString;
+use tokio::time::Instant;
 
 use crate::config::{Config, GeocoderKind};
 
@@ -41,8 +43,20 @@ pub(crate) struct City {
     pub geocoder_name: String,
     /// The upstreams behind it, for the doctor.
     pub upstreams: Vec<Upstream>,
-    /// The city's open data, for the doctor.
-    pub soda: Arc<dyn Soda>,
+    /// The publishers, for the doctor.
+    pub deps: Deps,
+    /// How fresh each publisher's datasets are.
+    freshness: Vec<(Freshness, Vec<DatasetId>)>,
+}
+
+impl City {
+    /// Asks how fresh the datasets are, so that the first report can say it. Later it is asked in the background.
+    pub(crate) async fn warm(&self) {
+        let deadline = Instant::now() + WARM_UP;
+        for (freshness, datasets) in &self.freshness {
+            freshness.warm(datasets.iter().cloned(), deadline).await;
+        }
+    }
 }
 
 /// Where the city comes from.
@@ -58,17 +72,37 @@ pub(crate) enum Origin {
     },
 }
 
+/// How long the question after each dataset's freshness may take at a start.
+const WARM_UP: Duration = Duration::from_secs(60);
+
 fn publisher(
     name: &str,
     url: &str,
     token: Option<SecretString>,
     upstreams: &mut Vec<Upstream>,
-) -> anyhow::Result<Publisher> {
+) -> anyhow::Result<(Publisher, Freshness)> {
     let upstream = Upstream::new(UpstreamConfig::new(name, url))?;
     upstreams.push(upstream.clone());
     let soda: Arc<dyn Soda> = Arc::new(SodaClient::new(upstream, token));
-    let updates = Arc::new(Freshness::new(Arc::clone(&soda)));
-    Ok(Publisher { soda, updates })
+    let freshness = Freshness::new(Arc::clone(&soda));
+    let updates = Arc::new(freshness.clone());
+    Ok((Publisher { soda, updates }, freshness))
+}
+
+/// Where the pages of the city's datasets stand.
+const CITY_PAGES: &str = "https://data.cityofnewyork.us/";
+
+/// Where the pages of the state's datasets stand.
+const STATE_PAGES: &str = "https://data.ny.gov/";
+
+/// The main datasets of the sources whose pages stand on this host.
+fn datasets(registry: &Registry, pages: &str) -> Vec<DatasetId> {
+    registry
+        .describe()
+        .iter()
+        .filter(|info| info.url.starts_with(pages))
+        .filter_map(|info| DatasetId::new(info.datasets.first()?).ok())
+        .collect()
 }
 
 /// Builds the city.
@@ -94,8 +128,8 @@ pub(crate) fn city(
         Origin::Configured => config.soda_app_token.clone(),
         Origin::Sample { .. } => None,
     };
-    let city = publisher("city open data", soda_url, token, &mut upstreams)?;
-    let state = publisher("state open data", nys_url, None, &mut upstreams)?;
+    let (city, city_freshness) = publisher("city open data", soda_url, token, &mut upstreams)?;
+    let (state, state_freshness) = publisher("state open data", nys_url, None, &mut upstreams)?;
     let soda = Arc::clone(&city.soda);
     let deps = Deps {
         city,
@@ -106,7 +140,9 @@ pub(crate) fn city(
     let fema = Upstream::new(UpstreamConfig::new("federal flood layer", fema_url))?;
     upstreams.push(fema.clone());
     let flood = FloodZones::new(fema, Directory::clone(&directory));
-    let registry = brownstone_sources::catalogue(deps)?.with(Arc::new(flood));
+    let registry = brownstone_sources::catalogue(deps.clone())?
+        .with(Arc::new(flood))
+        .with(Arc::new(GatedSource::listings()));
     let lots: Arc<dyn LotDirectory> = Arc::new(SourceDirectory(Arc::clone(&directory)));
     let pad = match origin {
         Origin::Sample { pad, .. } => Some(Arc::clone(pad)),
@@ -131,12 +167,16 @@ pub(crate) fn city(
         }
     };
     Ok(City {
-        registry,
         directory,
         geocoder,
         geocoder_name: geocoder_name.to_owned(),
         upstreams,
-        soda,
+        freshness: vec![
+            (city_freshness, datasets(&registry, CITY_PAGES)),
+            (state_freshness, datasets(&registry, STATE_PAGES)),
+        ],
+        registry,
+        deps,
     })
 }
 
@@ -169,6 +209,62 @@ fn imported_pad(config: &Config) -> anyhow::Result<Option<Arc<PadIndex>>> {
     let (index, _) = PadIndex::open_dir(&folder)
         .with_context(|| format!("the address files in {} cannot be used", folder.display()))?;
     Ok(Some(Arc::new(index)))
+}
+
+/// The budgets, and what must be written when the process ends.
+pub(crate) struct Budgets {
+    /// The store of budgets.
+    pub(crate) quota: Arc<dyn QuotaStore>,
+    /// The engine in this process, where the budgets are kept here.
+    memory: Option<Arc<MemoryQuota>>,
+}
+
+impl Budgets {
+    /// Opens the budgets: in the process beside SQLite, in PostgreSQL beside PostgreSQL, or where `quota_url` says.
+    pub(crate) async fn open(
+        config: &Config,
+        store: &Store,
+        clock: &Arc<dyn Clock>,
+    ) -> anyhow::Result<Self> {
+        let shared = |quota| Self {
+            quota,
+            memory: None,
+        };
+        match config.quota_url.as_deref() {
+            Some(url) if url.starts_with("postgres") => {
+                let own = Store::open(url)?;
+                own.migrate().await?;
+                Ok(shared(own.postgres_quota()?))
+            }
+            Some(url) => Ok(shared(brownstone_store::redis_quota(url)?)),
+            None if config.database_url.starts_with("postgres") => {
+                Ok(shared(store.postgres_quota()?))
+            }
+            None => {
+                let ledger = store.spent_ledger();
+                let options = MemoryOptions::default();
+                let memory = MemoryQuota::open(Arc::clone(clock), options, ledger)
+                    .await
+                    .map_err(|error| {
+                        anyhow::anyhow!("the budgets cannot be read: {}", error.detail())
+                    })?;
+                let memory = Arc::new(memory);
+                Ok(Self {
+                    quota: Arc::<MemoryQuota>::clone(&memory),
+                    memory: Some(memory),
+                })
+            }
+        }
+    }
+
+    /// Writes what was spent, exactly.
+    pub(crate) async fn close(&self) {
+        if let Some(memory) = &self.memory
+            && let Err(error) = memory.close().await
+        {
+            tracing::error!(detail = error.detail(), "budgets could not be written");
+        }
+    }
 }
 
 /// Builds the lookup over a store and a city.

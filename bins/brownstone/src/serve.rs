@@ -14,7 +14,6 @@ use std::{
 use anyhow::{Context as _, bail, ensure};
 use brownstone_accounts::{Accounts, Authenticator, Environment, UsageRecorder};
 use brownstone_http::{Api, Readiness};
-use brownstone_quota::{MemoryOptions, MemoryQuota};
 use brownstone_service::{Parts, Service, admission::AdmissionLimits};
 use brownstone_store::{DatabaseKind, Store};
 use serde_json::json;
@@ -63,18 +62,7 @@ pub(crate) async fn serve(mut config: Config, sample: bool) -> anyhow::Result<()
         (None, Origin::Configured)
     };
     let city = parts::city(&config, &clock, &origin)?;
-    if config.database_url.starts_with("postgres") {
-        tracing::warn!("budgets are kept in this process: run one instance on this database");
-    }
-    let quota = Arc::new(
-        MemoryQuota::open(
-            Arc::clone(&clock),
-            MemoryOptions::default(),
-            store.spent_ledger(),
-        )
-        .await
-        .map_err(|error| anyhow::anyhow!("the budgets cannot be read: {}", error.detail()))?,
-    );
+    let budgets = parts::Budgets::open(&config, &store, &clock).await?;
     let usage = Arc::new(UsageRecorder::start(store.usage()));
     let authenticator = Arc::new(Authenticator::start(
         store.accounts(),
@@ -84,7 +72,7 @@ pub(crate) async fn serve(mut config: Config, sample: bool) -> anyhow::Result<()
     let lookups = parts::lookups(&store, &city, &clock, sample);
     let service = Service::new(Parts {
         authenticator: Arc::clone(&authenticator),
-        quota: Arc::<MemoryQuota>::clone(&quota),
+        quota: Arc::clone(&budgets.quota),
         usage: Arc::clone(&usage),
         lookups: lookups.clone(),
         clock: Arc::clone(&clock),
@@ -130,6 +118,7 @@ pub(crate) async fn serve(mut config: Config, sample: bool) -> anyhow::Result<()
         introduce(&base_url, &key);
     }
     let purging = tokio::spawn(purge_daily(lookups));
+    let warming = tokio::spawn(async move { city.warm().await });
 
     tokio::select! {
         _ = terminate.recv() => {}
@@ -141,6 +130,7 @@ pub(crate) async fn serve(mut config: Config, sample: bool) -> anyhow::Result<()
     handle.stop(true).await;
     server.await.context("the server's task broke")??;
     purging.abort();
+    warming.abort();
     // What was counted and spent is written before the process ends.
     if let Err(error) = usage.flush().await {
         tracing::error!(%error, "usage could not be written");
@@ -148,9 +138,7 @@ pub(crate) async fn serve(mut config: Config, sample: bool) -> anyhow::Result<()
     if let Err(error) = authenticator.flush().await {
         tracing::error!(%error, "last uses of keys could not be written");
     }
-    if let Err(error) = quota.close().await {
-        tracing::error!(detail = error.detail(), "budgets could not be written");
-    }
+    budgets.close().await;
     if let Some(city) = sample_city {
         city.stop().await;
     }

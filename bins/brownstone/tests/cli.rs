@@ -78,3 +78,23 @@ fn a_bad_value_names_the_setting_and_what_is_allowed() {
         "{text}"
     );
 }
+
+#[test]
+fn the_page_of_all_sources_is_up_to_date() {
+    let page = printed(&brownstone(&["sources", "--page"], &[]));
+    let kept = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/sources.md");
+    let kept = std::fs::read_to_string(kept).expect("docs/sources.md");
+    assert!(
+        page == kept,
+        "docs/sources.md is out of date: run `cargo run -p brownstone -- sources --page > docs/sources.md`"
+    );
+}
+
+#[test]
+fn at_least_48_sources_are_registered() {
+    let list = printed(&brownstone(&["sources"], &[]));
+    assert!(list.lines().count() >= 48, "{list}");
+    for fixed in ["nyc_ecb ", "nyc_dob ", "nyc_dob_jobs ", "listings "] {
+        assert!(list.lines().any(|line| line.starts_with(fixed)), "{fixed}");
+    }
+}

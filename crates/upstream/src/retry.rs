@@ -12,7 +12,7 @@ use crate::config::RetryConfig;
 use crate::error::Fault;
 
 /// Statuses that may pass.
-pub(crate) const TRANSIENT: [u16; 5] = [429, 500, 502, 503, 504];
+pub(crate) const TRANSIENT: [u16; 6] = [408, 429, 500, 502, 503, 504];
 
 /// Less than this before the deadline is no time for another try.
 const LEAST_TRY: Duration = Duration::from_millis(50);

@@ -2,7 +2,6 @@
 
 use std::{process::ExitCode, time::Duration};
 
-use brownstone_soda::DatasetId;
 use brownstone_store::Store;
 use tokio::time::Instant;
 
@@ -16,6 +15,9 @@ use crate::{
 /// How long one check may take.
 const PATIENCE: Duration = Duration::from_secs(10);
 
+/// How long the look at every dataset's columns may take.
+const CANARY: Duration = Duration::from_secs(120);
+
 /// What the checks have found so far.
 #[derive(Default)]
 struct Findings {
@@ -25,6 +27,10 @@ struct Findings {
 impl Findings {
     fn good(what: &str, detail: &str) {
         say(&format!("ok    {what}: {detail}"));
+    }
+
+    fn note(what: &str, detail: &str) {
+        say(&format!("note  {what}: {detail}"));
     }
 
     fn bad(&mut self, what: &str, detail: &str, advice: &str) {
@@ -73,7 +79,7 @@ pub(crate) async fn doctor(config: &Config, sources: bool) -> anyhow::Result<Exi
         }
     }
     if sources {
-        columns(&city, &mut findings).await;
+        columns(&city, &mut findings).await?;
     }
     Ok(if findings.bad == 0 {
         ExitCode::SUCCESS
@@ -101,42 +107,34 @@ async fn database(config: &Config, findings: &mut Findings) {
 }
 
 /// Names each dataset whose columns differ from the catalogue.
-async fn columns(city: &parts::City, findings: &mut Findings) {
-    for info in city.registry.describe() {
-        let Some(id) = info.datasets.first() else {
-            continue;
-        };
-        let Ok(dataset) = DatasetId::new(id) else {
-            continue;
-        };
-        let what = format!("{} ({id})", info.key);
-        match city
-            .soda
-            .metadata(&dataset, Instant::now() + PATIENCE)
-            .await
-        {
-            Err(error) => findings.bad(
-                &what,
-                &error.to_string(),
-                "The publisher may have moved it.",
-            ),
-            Ok(metadata) => {
-                let missing: Vec<&str> = info
-                    .fields
-                    .iter()
-                    .map(|field| field.name.as_str())
-                    .filter(|name| !metadata.columns.iter().any(|(column, _)| column == name))
-                    .collect();
-                if missing.is_empty() {
-                    Findings::good(&what, &format!("{} columns", metadata.columns.len()));
-                } else {
-                    findings.bad(
-                        &what,
-                        &format!("columns gone: {}", missing.join(", ")),
-                        "Update the source's page in the catalogue.",
-                    );
-                }
+async fn columns(city: &parts::City, findings: &mut Findings) -> anyhow::Result<()> {
+    let drifts = brownstone_sources::canary::drifts(&city.deps, Instant::now() + CANARY).await?;
+    for drift in &drifts {
+        let what = format!("{} ({})", drift.source, drift.dataset);
+        if let Some(why) = &drift.unreadable {
+            findings.bad(&what, why, "The publisher may have moved it.");
+        }
+        for (problem, columns) in [
+            ("key columns gone", &drift.keys_gone),
+            ("columns gone", &drift.missing),
+        ] {
+            if !columns.is_empty() {
+                let detail = format!("{problem}: {}", columns.join(", "));
+                findings.bad(&what, &detail, "Update the source's file in the catalogue.");
             }
         }
+        for (column, kind) in &drift.retyped {
+            Findings::note(
+                &what,
+                &format!("{column} is now {kind}; asked the other way"),
+            );
+        }
+        if !drift.unknown.is_empty() {
+            Findings::note(&what, &format!("new columns: {}", drift.unknown.join(", ")));
+        }
     }
+    if drifts.is_empty() {
+        Findings::good("columns", "every dataset is as the catalogue says");
+    }
+    Ok(())
 }

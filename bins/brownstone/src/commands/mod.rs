@@ -99,9 +99,18 @@ enum Command {
         json: bool,
     },
     /// The registered sources, one a line
-    Sources,
+    Sources {
+        /// The page of all sources, as it stands in docs/sources.md
+        #[arg(long)]
+        page: bool,
+    },
     /// Print the configuration and where each value comes from, secrets hidden
     Config,
+    /// Copy the SQLite database, whole and consistent, while it is in use
+    Backup {
+        /// The new file; it must not exist
+        path: PathBuf,
+    },
     /// Bring the database's schema up to date
     Migrate,
     /// Check every part and say what to do
@@ -133,8 +142,13 @@ impl Cli {
             Command::Resolve { address, json } => {
                 return records::resolve(&config, address, json).await;
             }
-            Command::Sources => records::sources(&config)?,
+            Command::Sources { page } => records::sources(&config, page)?,
             Command::Config => say(layers.describe().trim_end()),
+            Command::Backup { path } => {
+                let store = brownstone_store::Store::open(&config.database_url)?;
+                store.backup(&path).await?;
+                say(&format!("backed up to {}", path.display()));
+            }
             Command::Migrate => {
                 let store = brownstone_store::Store::open(&config.database_url)?;
                 let ran = store.migrate().await?;

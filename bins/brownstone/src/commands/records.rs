@@ -190,9 +190,13 @@ async fn resolve_one(
 }
 
 /// `brownstone sources`
-pub(crate) fn sources(config: &Config) -> anyhow::Result<()> {
+pub(crate) fn sources(config: &Config, page: bool) -> anyhow::Result<()> {
     let clock = clock::clock(config)?;
     let city = parts::city(config, &clock, &Origin::Configured)?;
+    if page {
+        say(brownstone_sources::page::markdown(&city.registry.describe()).trim_end());
+        return Ok(());
+    }
     for info in city.registry.describe() {
         say(&format!(
             "{:<28} {}  ({}, {})",

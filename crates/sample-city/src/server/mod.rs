@@ -73,6 +73,8 @@ impl SampleCity {
         .workers(2)
         // Longer than a client keeps an idle connection, so that none is reused while it ends.
         .keep_alive(Duration::from_secs(120))
+        // A starved client is not an attacker here.
+        .client_request_timeout(Duration::from_secs(60))
         .disable_signals()
         .shutdown_timeout(0)
         .bind(bind)?;
