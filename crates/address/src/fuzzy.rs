@@ -15,7 +15,7 @@ pub(crate) struct Within {
 impl Within {
     /// For keys of the map: the borough's digit and the folded name. `None` for names that are too long.
     pub(crate) fn new(borough_digit: u8, key: &str, most: u8) -> Option<Self> {
-        if key.is_empty() || key.len() >= MAX_NAME {
+        if key.is_empty() || key.len() >= MAX_NAME || usize::from(most) > MOST {
             return None;
         }
         let mut pattern = Vec::with_capacity(key.len() + 1);
@@ -25,18 +25,31 @@ impl Within {
     }
 }
 
-/// Two rows of the distance table, for what was read so far. Only the cells within the allowed distance of the diagonal
-/// are kept up; the others are out of reach.
-#[derive(Debug, Clone)]
-pub(crate) struct Rows {
-    before: [u8; MAX_NAME + 1],
-    row: [u8; MAX_NAME + 1],
-    last: u8,
-    /// How many letters were read.
-    read: usize,
-}
+/// Most letters by which a name may differ.
+const MOST: usize = 3;
+/// Cells of a row that can hold a distance that small: those beside the diagonal.
+const BAND: usize = 2 * MOST + 1;
 
 const FAR: u8 = u8::MAX;
+
+/// Two rows of the distance table, for what was read so far.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Rows {
+    before: [u8; BAND],
+    row: [u8; BAND],
+    last: u8,
+    /// How many letters were read.
+    read: u8,
+}
+
+/// The distance after `read` letters against the first `at` of the pattern.
+fn cell(row: &[u8; BAND], read: usize, at: usize) -> u8 {
+    (at + MOST)
+        .checked_sub(read)
+        .and_then(|place| row.get(place))
+        .copied()
+        .unwrap_or(FAR)
+}
 
 impl Within {
     /// The cells of a row that can hold a small distance.
@@ -46,20 +59,16 @@ impl Within {
     }
 }
 
-fn cell(row: &[u8; MAX_NAME + 1], at: usize) -> u8 {
-    row.get(at).copied().unwrap_or(FAR)
-}
-
 impl Automaton for Within {
     type State = Rows;
 
     fn start(&self) -> Rows {
-        let mut row = [FAR; MAX_NAME + 1];
-        for (cell, distance) in row.iter_mut().zip(0..=self.most) {
+        let mut row = [FAR; BAND];
+        for (cell, distance) in row.iter_mut().skip(MOST).zip(0..=self.most) {
             *cell = distance;
         }
         Rows {
-            before: [FAR; MAX_NAME + 1],
+            before: [FAR; BAND],
             row,
             last: 0,
             read: 0,
@@ -67,44 +76,48 @@ impl Automaton for Within {
     }
 
     fn is_match(&self, state: &Rows) -> bool {
-        cell(&state.row, self.pattern.len()) <= self.most
+        cell(&state.row, usize::from(state.read), self.pattern.len()) <= self.most
     }
 
     fn can_match(&self, state: &Rows) -> bool {
-        self.band(state.read)
-            .any(|at| cell(&state.row, at) <= self.most)
+        state.row.iter().any(|distance| *distance <= self.most)
     }
 
     fn accept(&self, state: &Rows, byte: u8) -> Rows {
-        let read = state.read + 1;
+        let above = usize::from(state.read);
+        let read = above + 1;
         let mut next = Rows {
             before: state.row,
-            row: [FAR; MAX_NAME + 1],
+            row: [FAR; BAND],
             last: byte,
-            read,
+            read: state.read.saturating_add(1),
         };
         let mut left = FAR;
         for at in self.band(read) {
             let best = match at.checked_sub(1) {
-                None => u8::try_from(read).unwrap_or(FAR),
+                None => next.read,
                 Some(before) => {
                     let typed = self.pattern.get(before).copied().unwrap_or(0);
-                    let changed = cell(&state.row, before).saturating_add(u8::from(typed != byte));
+                    let changed = cell(&state.row, above, before);
                     let mut best = changed
-                        .min(cell(&state.row, at).saturating_add(1))
+                        .saturating_add(u8::from(typed != byte))
+                        .min(cell(&state.row, above, at).saturating_add(1))
                         .min(left.saturating_add(1));
                     let typed_before = before
                         .checked_sub(1)
                         .and_then(|at| self.pattern.get(at))
                         .copied();
-                    if typed == state.last && typed_before == Some(byte) && read >= 2 {
-                        let exchanged = cell(&state.before, before - 1);
+                    if typed == state.last && typed_before == Some(byte) && above >= 1 {
+                        let exchanged = cell(&state.before, above - 1, before - 1);
                         best = best.min(exchanged.saturating_add(1));
                     }
                     best
                 }
             };
-            if let Some(cell) = next.row.get_mut(at) {
+            if let Some(cell) = (at + MOST)
+                .checked_sub(read)
+                .and_then(|place| next.row.get_mut(place))
+            {
                 *cell = best;
             }
             left = best;

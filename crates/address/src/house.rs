@@ -222,6 +222,9 @@ impl Suffix {
     /// The suffix in words; empty for none and for codes we do not know.
     pub(crate) fn text(self) -> &'static str {
         const LETTERS: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+        if self.is_none() {
+            return "";
+        }
         let (first, second) = (self.0 / 36, self.0 % 36);
         let place = match (first, second) {
             (22, 11..=19) => Some(second - 11),

@@ -52,7 +52,7 @@ pub(super) fn address(
     if found.hits.is_empty()
         && found.street.is_none()
         && found.pseudo.is_none()
-        && scope.by != By::Nothing
+        && !matches!(scope.by, By::Nothing | By::State)
     {
         for candidate in readings {
             let mut respelled = respelled(index, candidate, scope.boroughs);
