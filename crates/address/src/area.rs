@@ -346,6 +346,19 @@ pub(crate) fn neighbours(borough: Borough) -> Boroughs {
     }
 }
 
+/// The tax blocks of Marble Hill: Manhattan by law, the Bronx to the post office and to those who live there.
+pub(crate) const MARBLE_HILL: std::ops::RangeInclusive<u32> = 2214..=2217;
+
+/// The borough that people type for a lot which is another's by law: the Bronx for Marble Hill, Queens for Rikers Island.
+/// A row may lack its ZIP; Marble Hill is known by its blocks as well.
+pub(crate) fn typed_borough(law: Borough, block: u32, zip: u32) -> Option<Borough> {
+    match law {
+        Borough::Manhattan if zip == 10_463 || MARBLE_HILL.contains(&block) => Some(Borough::Bronx),
+        Borough::Bronx if zip == 11_370 => Some(Borough::Queens),
+        _ => None,
+    }
+}
+
 /// Whether a ZIP belongs to more boroughs than one.
 pub(crate) fn is_shared_zip(zip: u32) -> bool {
     zip_entry(zip).is_some_and(|entry| entry.boroughs.len() > 1)

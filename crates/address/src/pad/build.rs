@@ -214,15 +214,12 @@ fn across(rows: &[AddressRow]) -> BTreeMap<StreetCode, BTreeSet<u8>> {
     let mut out: BTreeMap<StreetCode, BTreeSet<u8>> = BTreeMap::new();
     for row in rows {
         let own = borough_digit(row.street);
-        // The cast is exact: the first of ten digits.
-        let law = b'0' + (row.bbl / 1_000_000_000) as u8;
-        let shared = area::is_shared_zip(u32::from(row.zip));
-        let typed = match law {
-            b'1' if shared => b'2',
-            b'2' if shared => b'4',
-            law => law,
+        let Some(bbl) = super::bbl_of(row.bbl) else {
+            continue;
         };
-        for digit in [law, typed] {
+        let law = bbl.borough();
+        let typed = area::typed_borough(law, bbl.block(), u32::from(row.zip)).unwrap_or(law);
+        for digit in [law, typed].map(|borough| b'0' + borough.digit()) {
             if digit != own {
                 out.entry(row.street).or_default().insert(digit);
             }

@@ -27,3 +27,5 @@ pub(crate) use self::{
 pub(crate) mod testing;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+pub(crate) mod traps;

@@ -3,7 +3,8 @@ use proptest::prelude::*;
 
 use super::{
     index::bbl_number,
-    testing::{Pad, Row, sort_format, traps},
+    testing::{Pad, Row, sort_format},
+    traps::traps,
     *,
 };
 use crate::house::HouseKey;

@@ -240,6 +240,7 @@ fn one(
     let place = &typed.place;
     prefer(&mut hits, |hit| !hit.is_corrected());
     prefer(&mut hits, |hit| has_zip(place, &hit.row));
+    prefer(&mut hits, |hit| !contradicts_zip(place, &hit.row));
     if buildings(&hits).len() > 1 {
         // A row of just this number tells more than a range that happens to contain it.
         let just = |hit: &Hit| hit.row.low == hit.reading.low && hit.row.high == hit.reading.high;

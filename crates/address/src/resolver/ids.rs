@@ -4,15 +4,13 @@ use brownstone_domain::{Bbl, Bin, Borough, Building, Match};
 
 use super::{building, say};
 use crate::{
+    area::MARBLE_HILL,
     geocoder::{ResolveError, Resolved},
     pad::{NO_ROW, PadIndex, bbl_number, bbl_of, bin_of},
 };
 
 /// Most BINs that a warning lists.
 const LISTED: usize = 30;
-
-/// The blocks of Marble Hill, which lists outside the city's files count as the Bronx.
-const MARBLE_HILL: std::ops::RangeInclusive<u32> = 2214..=2217;
 
 /// The building of a lot, or the lot where it has none or several.
 pub(crate) fn by_bbl(index: &PadIndex, bbl: Bbl) -> Result<Resolved, ResolveError> {

@@ -110,4 +110,6 @@ impl Geocoder for PadGeocoder {
 }
 
 #[cfg(test)]
+mod quality;
+#[cfg(test)]
 mod tests;

@@ -374,17 +374,13 @@ fn collect(
 fn counts(index: &PadIndex, row: &RowRecord, rows: Rows) -> bool {
     match rows {
         Rows::All => true,
-        Rows::OfBorough(borough) => {
-            let law = index.building(row.building).bbl / 1_000_000_000;
-            law == u64::from(borough.digit())
-                || (is_over_the_line(borough, law) && area::is_shared_zip(u32::from(row.zip)))
-        }
+        Rows::OfBorough(borough) => crate::pad::bbl_of(index.building(row.building).bbl)
+            .is_some_and(|bbl| {
+                let law = bbl.borough();
+                law == borough
+                    || area::typed_borough(law, bbl.block(), u32::from(row.zip)) == Some(borough)
+            }),
     }
-}
-
-/// Marble Hill is typed as the Bronx and Rikers Island as Queens; never the other way round.
-fn is_over_the_line(typed: Borough, law: u64) -> bool {
-    matches!((typed, law), (Borough::Bronx, 1) | (Borough::Queens, 2))
 }
 
 /// The main building where the number has no such suffix; none where its letters are buildings of their own.

@@ -5,7 +5,10 @@ use proptest::prelude::*;
 use rstest::rstest;
 
 use super::*;
-use crate::pad::testing::{Pad, Row, traps};
+use crate::pad::{
+    testing::{Pad, Row},
+    traps::traps,
+};
 
 static TRAPS: LazyLock<Resolver> = LazyLock::new(|| Resolver::new(Arc::new(traps().build())));
 

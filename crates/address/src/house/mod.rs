@@ -1,6 +1,15 @@
 //! House numbers: the city's sort keys, what people type, and the readings a typed number may have.
 
+mod suffix;
+mod typed;
+
 use std::fmt;
+
+pub(crate) use self::typed::{Reading, ReadingKind};
+pub use self::{
+    suffix::Suffix,
+    typed::{Dash, TypedNumber},
+};
 
 /// A house number as the city sorts it: hyphen flag, left part, right part, suffix.
 ///
@@ -27,7 +36,7 @@ impl HouseKey {
         }
         let mut key = hyphenated << LEFT_BITS | u64::from(left);
         key = key << RIGHT_BITS | u64::from(right);
-        Some(Self(key << SUFFIX_BITS | u64::from(suffix.0)))
+        Some(Self(key << SUFFIX_BITS | u64::from(suffix.to_bits())))
     }
 
     /// The sort format of the address files, eleven characters: `100046012MB`.
@@ -96,7 +105,7 @@ impl HouseKey {
     }
 
     pub(crate) const fn suffix(self) -> Suffix {
-        Suffix((self.0 & ((1 << SUFFIX_BITS) - 1)) as u16)
+        Suffix::from_bits((self.0 & ((1 << SUFFIX_BITS) - 1)) as u16)
     }
 
     /// The number without its suffix.
@@ -105,7 +114,7 @@ impl HouseKey {
     }
 
     pub(crate) const fn with_suffix(self, suffix: Suffix) -> Self {
-        Self(self.0 >> SUFFIX_BITS << SUFFIX_BITS | suffix.0 as u64)
+        Self(self.0 >> SUFFIX_BITS << SUFFIX_BITS | suffix.to_bits() as u64)
     }
 
     const fn is_odd(self) -> bool {
@@ -161,302 +170,6 @@ impl fmt::Display for HouseKey {
             "" => Ok(()),
             letter if letter.len() == 1 => f.write_str(letter),
             words => write!(f, " {words}"),
-        }
-    }
-}
-
-/// What stands after a house number, as the city's two-character code: a letter, `REAR`, `GARAGE`, `1/2`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Suffix(u16);
-
-impl Suffix {
-    /// No suffix: code `AA`.
-    pub(crate) const NONE: Self = Self(10 * 36 + 10);
-
-    /// The suffix with this code, whether or not we know its words.
-    pub(crate) fn from_code(code: &str) -> Option<Self> {
-        let mut value = 0;
-        let mut chars = 0;
-        for byte in code.bytes() {
-            let digit = match byte {
-                b'0'..=b'9' => byte - b'0',
-                b'A'..=b'Z' => byte - b'A' + 10,
-                _ => return None,
-            };
-            value = value * 36 + u16::from(digit);
-            chars += 1;
-        }
-        (chars == 2).then_some(Self(value))
-    }
-
-    /// The suffix written so, such as `B`, `REAR`, `1/2`.
-    pub(crate) fn from_text(text: &str) -> Option<Self> {
-        let mut bytes = text.bytes();
-        if let (Some(byte @ b'A'..=b'Z'), None) = (bytes.next(), bytes.next()) {
-            return Some(Self::letter(byte - b'A'));
-        }
-        WORDS
-            .iter()
-            .find(|(_, words)| *words == text)
-            .and_then(|(code, _)| Self::from_code(code))
-    }
-
-    /// The letter with this place in the alphabet, from 0. The codes leave gaps: A to I, J to R, S to Z.
-    fn letter(place: u8) -> Self {
-        let (first, second) = match place {
-            0..=8 => (b'M', place + 1),
-            9..=17 => (b'N', place - 8),
-            _ => (b'O', place - 16),
-        };
-        Self(u16::from(first - b'A' + 10) * 36 + u16::from(second) + 10)
-    }
-
-    pub(crate) fn is_none(self) -> bool {
-        self == Self::NONE
-    }
-
-    pub(crate) fn is_letter(self) -> bool {
-        self.text().len() == 1
-    }
-
-    /// The suffix in words; empty for none and for codes we do not know.
-    pub(crate) fn text(self) -> &'static str {
-        const LETTERS: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
-        if self.is_none() {
-            return "";
-        }
-        let (first, second) = (self.0 / 36, self.0 % 36);
-        let place = match (first, second) {
-            (22, 11..=19) => Some(second - 11),
-            (23, 11..=19) => Some(second - 11 + 9),
-            (24, 12..=19) => Some(second - 12 + 18),
-            _ => None,
-        };
-        if let Some(place) = place.map(usize::from) {
-            return LETTERS.get(place..=place).unwrap_or_default();
-        }
-        WORDS
-            .iter()
-            .find(|(code, _)| Self::from_code(code) == Some(self))
-            .map_or("", |(_, words)| words)
-    }
-}
-
-/// The codes that are not letters.
-const WORDS: &[(&str, &str)] = &[
-    ("AB", "FRONT"),
-    ("AC", "REAR"),
-    ("AD", "FRONT A"),
-    ("AE", "FRONT B"),
-    ("AF", "REAR A"),
-    ("AG", "REAR B"),
-    ("AH", "1/2"),
-    ("AI", "1/2 A"),
-    ("AJ", "1/2 B"),
-    ("AO", "NORTH"),
-    ("AP", "SOUTH"),
-    ("BA", "1/2 FRONT"),
-    ("B1", "1/2 REAR"),
-    ("BF", "AIR RGTS"),
-    ("BG", "COMMERCE"),
-    ("BH", "GARAGE"),
-    ("BI", "UNDRGRND"),
-    ("BJ", "1/3"),
-    ("BK", "1/4"),
-    ("BL", "WEST"),
-    ("BM", "EAST"),
-    ("C2", "1/5"),
-    ("CB", "INTER"),
-    ("CD", "AA"),
-    ("CN", "INTER A"),
-    ("CO", "INTER B"),
-    ("CP", "INTER C"),
-    ("DA", "2/3"),
-    ("DH", "A GARAGE"),
-    ("DI", "3/4"),
-    ("DJ", "AF"),
-    ("DK", "AS"),
-    ("DL", "BB"),
-    ("DM", "SF"),
-    ("DN", "ED"),
-    ("DO", "BA"),
-    ("DP", "B GARAGE"),
-    ("EA", "C GARAGE"),
-    ("EB", "E-BLDG"),
-    ("ED", "W-BLDG"),
-];
-
-/// A house number as typed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct TypedNumber {
-    pub(crate) left: u32,
-    pub(crate) left_suffix: Suffix,
-    /// What stands after a dash, and with how many digits.
-    pub(crate) dash: Option<Dash>,
-    /// The end of a range of hyphenated numbers, as in `43-06 - 43-12`.
-    pub(crate) to: Option<(u32, Dash)>,
-}
-
-/// The part right of a dash.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Dash {
-    pub(crate) value: u32,
-    pub(crate) digits: u8,
-    pub(crate) suffix: Suffix,
-}
-
-/// One way to read a typed number.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Reading {
-    pub(crate) kind: ReadingKind,
-    /// The number, or the low end of the range.
-    pub(crate) low: HouseKey,
-    /// The high end; `low` again for a single number.
-    pub(crate) high: HouseKey,
-}
-
-/// What a reading does to what was typed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum ReadingKind {
-    /// The number as typed.
-    AsTyped,
-    /// The dash divides the ends of a range.
-    Range,
-    /// The dash is dropped: `10-22` for 1022.
-    DashDropped,
-    /// A hyphen is put in: `6603` for 66-03.
-    HyphenAdded,
-}
-
-impl TypedNumber {
-    pub(crate) const fn plain(left: u32, left_suffix: Suffix) -> Self {
-        Self {
-            left,
-            left_suffix,
-            dash: None,
-            to: None,
-        }
-    }
-
-    /// The readings in the order in which they are tried: the first that exists is meant.
-    pub(crate) fn readings(&self) -> Readings {
-        let mut out = Readings::default();
-        match (self.dash, self.to) {
-            (None, _) => {
-                out.single(ReadingKind::AsTyped, self.left, None, self.left_suffix);
-                // The right part has two digits, or three.
-                for tens in [100, 1000] {
-                    let right = self.left % tens;
-                    if self.left >= tens && (tens == 100 || right >= 100) {
-                        out.single(
-                            ReadingKind::HyphenAdded,
-                            self.left / tens,
-                            Some(right),
-                            self.left_suffix,
-                        );
-                    }
-                }
-            }
-            (Some(dash), Some((left, end))) => {
-                out.range(
-                    (self.left, Some(dash.value), dash.suffix),
-                    (left, Some(end.value), end.suffix),
-                );
-            }
-            (Some(dash), None) => self.dash_readings(dash, &mut out),
-        }
-        out
-    }
-
-    fn dash_readings(&self, dash: Dash, out: &mut Readings) {
-        if self.left_suffix.is_none() && dash.digits <= 3 {
-            out.single(
-                ReadingKind::AsTyped,
-                self.left,
-                Some(dash.value),
-                dash.suffix,
-            );
-        }
-        // `338-50` is 338 to 350.
-        let mut end = dash.value;
-        if end < self.left {
-            let place = 10_u32.saturating_pow(u32::from(dash.digits));
-            end = end.saturating_add(self.left - self.left % place);
-        }
-        if end > self.left || (end == self.left && dash.suffix > self.left_suffix) {
-            out.range(
-                (self.left, None, self.left_suffix),
-                (end, None, dash.suffix),
-            );
-        }
-        if self.left_suffix.is_none() && dash.digits <= 3 {
-            let shift = if dash.value < 100 { 100 } else { 1000 };
-            let joined = self.left.saturating_mul(shift).saturating_add(dash.value);
-            out.single(ReadingKind::DashDropped, joined, None, dash.suffix);
-        }
-    }
-}
-
-impl fmt::Display for TypedNumber {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fn suffix(f: &mut fmt::Formatter<'_>, suffix: Suffix) -> fmt::Result {
-            match suffix.text() {
-                "" => Ok(()),
-                letter if letter.len() == 1 => f.write_str(letter),
-                words => write!(f, " {words}"),
-            }
-        }
-        write!(f, "{}", self.left)?;
-        suffix(f, self.left_suffix)?;
-        if let Some(dash) = self.dash {
-            let width = usize::from(dash.digits.min(2));
-            write!(f, "-{:0width$}", dash.value)?;
-            suffix(f, dash.suffix)?;
-        }
-        if let Some((left, dash)) = self.to {
-            write!(f, " - {left}-{:02}", dash.value)?;
-            suffix(f, dash.suffix)?;
-        }
-        Ok(())
-    }
-}
-
-/// At most three readings, without an allocation.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Readings {
-    list: [Option<Reading>; 3],
-}
-
-impl Readings {
-    pub(crate) fn iter(&self) -> impl Iterator<Item = Reading> + '_ {
-        self.list.iter().copied().flatten()
-    }
-
-    fn push(&mut self, reading: Reading) {
-        if let Some(free) = self.list.iter_mut().find(|slot| slot.is_none()) {
-            *free = Some(reading);
-        }
-    }
-
-    fn single(&mut self, kind: ReadingKind, left: u32, right: Option<u32>, suffix: Suffix) {
-        if let Some(key) = HouseKey::new(left, right, suffix) {
-            self.push(Reading {
-                kind,
-                low: key,
-                high: key,
-            });
-        }
-    }
-
-    fn range(&mut self, low: (u32, Option<u32>, Suffix), high: (u32, Option<u32>, Suffix)) {
-        let low = HouseKey::new(low.0, low.1, low.2);
-        let high = HouseKey::new(high.0, high.1, high.2);
-        if let (Some(low), Some(high)) = (low, high) {
-            self.push(Reading {
-                kind: ReadingKind::Range,
-                low,
-                high,
-            });
         }
     }
 }
