@@ -76,6 +76,7 @@ files![
     "h4mf-f24e",
     "hcir-3275",
     "hg8x-zxpr",
+    "hgx4-8ukb",
     "hn5i-inap",
     "hphy-6g7m",
     "hxm3-23vy",
