@@ -34,7 +34,7 @@ fn without_account(error: QueryError) -> Fault {
         QueryError::DatabaseError(DatabaseErrorKind::ForeignKeyViolation, _) => {
             Fault::Missing("account")
         }
-        other => Fault::Query(other),
+        other => other.into(),
     }
 }
 
@@ -289,7 +289,7 @@ impl AccountStore for Store {
         used.sort_unstable();
         for some in used.chunks(TOUCHED_AT_ONCE) {
             let some = some.to_vec();
-            writing!(self, |connection| {
+            writing!(self, relaxed, |connection| {
                 for (id, at) in some {
                     let at = At(at);
                     let earlier = api_keys::last_used_at

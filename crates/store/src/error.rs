@@ -39,6 +39,14 @@ pub enum StoreOpenError {
     /// A PostgreSQL address that cannot be read.
     #[error("postgres:// address: {0}")]
     PostgresAddress(&'static str),
+    /// A Redis address that cannot be used.
+    #[error("redis:// address: {0}")]
+    RedisAddress(&'static str),
+    /// Budgets that instances share were asked of an SQLite file.
+    #[error(
+        "an SQLite file keeps no budgets for several instances; use PostgreSQL or Redis, or the budgets in memory"
+    )]
+    QuotaOnSqlite,
     /// There is no runtime to work on, or it has one thread only.
     #[error("the store must be opened on a multi-thread tokio runtime")]
     Runtime,
@@ -88,6 +96,32 @@ pub enum StampError {
     Unavailable(String),
 }
 
+/// Why a database was not copied. Made for the operator who asked for it.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum BackupError {
+    /// PostgreSQL has better tools of its own.
+    #[error("a PostgreSQL database is backed up with pg_dump, or with its server's own tools")]
+    UsePgDump,
+    /// A backup never replaces anything.
+    #[error("{path} is there already: name a new file")]
+    Exists {
+        /// The path the operator gave.
+        path: String,
+    },
+    /// The new file cannot be made or written.
+    #[error("{path}: {source}")]
+    File {
+        /// The path the operator gave.
+        path: String,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The database could not be read, or the copy not be written; no file was left.
+    #[error("backup failed: {0}")]
+    Failed(String),
+}
+
 /// The database did not do what it was asked; the text is for the log, never for a caller.
 #[derive(Debug, thiserror::Error)]
 #[error("database unavailable: {0}")]
@@ -101,7 +135,13 @@ pub(crate) enum Fault {
     #[error("no answer within {} ms", .0.as_millis())]
     Silent(Duration),
     #[error("{0}")]
-    Query(#[from] diesel::result::Error),
+    Query(diesel::result::Error),
+    #[error("the database's disk is full: free some space; what was under way was not kept")]
+    DiskFull,
+    #[error(
+        "the database cannot be written: check the rights of its file and folder, and that neither it nor its disk is read-only"
+    )]
+    ReadOnly,
     #[error("a stored {0} that this program cannot read")]
     Unreadable(&'static str),
     #[error("a {0} that the database cannot hold")]
@@ -117,6 +157,8 @@ pub(crate) enum Fault {
 impl Fault {
     /// Whether the connection may be unusable after this. A refusal by one of our own constraints says that it is well; a
     /// server that ends a connection answers with any error at all.
+    ///
+    /// A server that cannot be written any longer has become another's copy: its successor is found by connecting anew.
     pub(crate) fn may_break_connection(&self) -> bool {
         use diesel::result::DatabaseErrorKind as Kind;
         use diesel::result::Error::DatabaseError;
@@ -129,8 +171,36 @@ impl Fault {
                     | Kind::NotNullViolation
                     | Kind::CheckViolation
             ),
+            Self::DiskFull | Self::ReadOnly => true,
             _ => false,
         }
+    }
+
+    /// What an operator can do something about, told by the words that SQLite and PostgreSQL have had for it for decades:
+    /// diesel keeps no number.
+    pub(crate) fn told_by(text: &str) -> Option<Self> {
+        let says = |words: &[&str]| words.iter().any(|words| text.contains(words));
+        if says(&["database or disk is full", "No space left on device"]) {
+            Some(Self::DiskFull)
+        } else if says(&["attempt to write a readonly database"]) {
+            Some(Self::ReadOnly)
+        } else {
+            None
+        }
+    }
+}
+
+impl From<diesel::result::Error> for Fault {
+    fn from(error: diesel::result::Error) -> Self {
+        use diesel::result::DatabaseErrorKind as Kind;
+        use diesel::result::Error::DatabaseError;
+
+        let told = match &error {
+            DatabaseError(Kind::ReadOnlyTransaction, _) => Some(Self::ReadOnly),
+            DatabaseError(_, told) => Self::told_by(told.message()),
+            _ => None,
+        };
+        told.unwrap_or(Self::Query(error))
     }
 }
 

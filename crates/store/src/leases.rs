@@ -24,7 +24,7 @@ impl Lease for Store {
         now: Option<OffsetDateTime>,
     ) -> Result<bool, StorageError> {
         let (name, holder) = (name.to_owned(), holder.to_owned());
-        let changed: usize = stating!(self, |connection| {
+        let changed: usize = stating!(self, relaxed, |connection| {
             let upsert = diesel::insert_into(leases::table)
                 .values((
                     leases::name.eq(name),
@@ -57,7 +57,7 @@ impl Lease for Store {
         now: Option<OffsetDateTime>,
     ) -> Result<bool, StorageError> {
         let (name, holder) = (name.to_owned(), holder.to_owned());
-        let changed: usize = stating!(self, |connection| {
+        let changed: usize = stating!(self, relaxed, |connection| {
             let held = leases::table
                 .filter(leases::name.eq(name))
                 .filter(leases::holder.eq(holder))
@@ -72,7 +72,7 @@ impl Lease for Store {
 
     async fn release(&self, name: &str, holder: &str) -> Result<(), StorageError> {
         let (name, holder) = (name.to_owned(), holder.to_owned());
-        Ok(stating!(self, |connection| {
+        Ok(stating!(self, relaxed, |connection| {
             diesel::delete(
                 leases::table
                     .filter(leases::name.eq(name))

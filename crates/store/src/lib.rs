@@ -3,6 +3,7 @@
 mod account_rows;
 mod accounts;
 mod address;
+mod backup;
 mod error;
 mod leases;
 mod migrate;
@@ -13,6 +14,7 @@ mod postgres;
 mod quota;
 mod reports;
 mod schema;
+mod shared_quota;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 mod stamp;
@@ -21,13 +23,19 @@ mod usage;
 
 #[cfg(test)]
 mod cut_off;
+#[cfg(all(test, feature = "sqlite"))]
+mod durability;
 #[cfg(test)]
 extern crate self as brownstone_store;
 #[cfg(test)]
-#[allow(dead_code)]
 #[path = "../tests/conformance/harness.rs"]
 mod harness;
 
-pub use error::{MigrateError, StampError, StoreOpenError, Unavailable};
+pub use error::{BackupError, MigrateError, StampError, StoreOpenError, Unavailable};
+#[cfg(feature = "postgres")]
+pub use shared_quota::PostgresQuota;
+#[cfg(feature = "redis")]
+pub use shared_quota::RedisQuota;
+pub use shared_quota::{SharedQuotaOptions, redis_quota};
 pub use stamp::DatabaseKind;
 pub use store::{Store, StoreOptions};

@@ -72,7 +72,7 @@ impl Store {
 }
 
 /// The migration harness blocks its thread.
-async fn on_thread<T: Send + 'static>(
+pub(crate) async fn on_thread<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, Fault> {
     tokio::task::spawn_blocking(work)
@@ -87,21 +87,20 @@ fn sqlite_file(path: &str) -> Result<usize, MigrateError> {
     use diesel::Connection;
     use diesel::connection::SimpleConnection;
 
-    let unavailable = |error: &dyn std::fmt::Display| MigrateError::Unavailable(error.to_string());
-    let mut connection =
-        diesel::SqliteConnection::establish(path).map_err(|error| unavailable(&error))?;
+    let mut connection = diesel::SqliteConnection::establish(path)
+        .map_err(|error| Fault::Connection(error.to_string()))?;
     connection
         .batch_execute(crate::sqlite::SETTINGS)
-        .map_err(|error| unavailable(&error))?;
+        .map_err(Fault::from)?;
     // Another start may be at a long migration.
     connection
         .batch_execute(&format!("PRAGMA busy_timeout = {}", WITHIN.as_millis()))
-        .map_err(|error| unavailable(&error))?;
+        .map_err(Fault::from)?;
     connection
         .immediate_transaction(|connection| bring_up(connection, SQLITE).map_err(Rollback::Because))
         .map_err(|rollback| match rollback {
             Rollback::Because(error) => error,
-            Rollback::Transaction(error) => unavailable(&error),
+            Rollback::Transaction(error) => Fault::from(error).into(),
         })
 }
 
@@ -123,8 +122,10 @@ fn bring_up<DB: Backend>(
     connection: &mut impl MigrationHarness<DB>,
     source: EmbeddedMigrations,
 ) -> Result<usize, MigrateError> {
-    let failed =
-        |error: Box<dyn std::error::Error + Send + Sync>| MigrateError::Failed(error.to_string());
+    let failed = |error: Box<dyn std::error::Error + Send + Sync>| {
+        let text = error.to_string();
+        Fault::told_by(&text).map_or(MigrateError::Failed(text), MigrateError::from)
+    };
     let migrations = MigrationSource::<DB>::migrations(&source).map_err(failed)?;
     let known: Vec<MigrationVersion<'static>> = migrations
         .iter()

@@ -45,7 +45,10 @@ pub(crate) enum Database {
 #[cfg(feature = "sqlite")]
 pub(crate) struct Sqlite {
     pub(crate) path: String,
+    /// For reading, and for writing what can be done again.
     pub(crate) pool: Pool<SqliteConn>,
+    /// For what must outlive a power cut. One connection: SQLite has one writer.
+    pub(crate) durable: Pool<SqliteConn>,
     /// SQLite has one writer. Writers of this process queue here, in order, instead of polling the file's lock.
     pub(crate) writers: Arc<Semaphore>,
 }
@@ -65,10 +68,17 @@ impl Database {
             #[cfg(feature = "sqlite")]
             Address::Sqlite(path) => {
                 let path = crate::sqlite::make_file(&path)?;
-                let setup: SetupCallback<SqliteConn> =
+                let relaxed: SetupCallback<SqliteConn> =
+                    Box::new(|path| Box::pin(crate::sqlite::connect_relaxed(path)));
+                let durable: SetupCallback<SqliteConn> =
                     Box::new(|path| Box::pin(crate::sqlite::connect(path)));
+                let one = StoreOptions {
+                    connections: 1,
+                    ..options.clone()
+                };
                 Ok(Self::Sqlite(Sqlite {
-                    pool: pool(path.clone(), setup, options)?,
+                    pool: pool(path.clone(), relaxed, options)?,
+                    durable: pool(path.clone(), durable, &one)?,
                     path,
                     writers: Arc::new(Semaphore::new(1)),
                 }))
@@ -93,7 +103,7 @@ impl Database {
     }
 }
 
-fn pool<C>(
+pub(crate) fn pool<C>(
     address: String,
     setup: SetupCallback<C>,
     options: &StoreOptions,
@@ -140,6 +150,16 @@ where
         }
     }
 
+    /// As [`Lent::from`], for callers who may stop waiting before a new connection is made: it is made all the same.
+    #[cfg(feature = "postgres")]
+    pub(crate) async fn patiently(pool: &Pool<C>) -> Result<Self, Fault>
+    where
+        C: Send + 'static,
+        AsyncDieselConnectionManager<C>: 'static,
+    {
+        Ok(Self(Some(lend(pool).await?)))
+    }
+
     pub(crate) fn connection(&mut self) -> Result<&mut C, Fault> {
         match &mut self.0 {
             Some(object) => Ok(&mut *object),
@@ -166,6 +186,26 @@ where
     }
 }
 
+/// A connection of a pool, for callers who may stop waiting before a new one is made: it is made all the same, in a task of
+/// its own, and is there for the next caller. Otherwise a server that is slow to greet would never be reached.
+#[cfg(any(feature = "postgres", feature = "redis"))]
+pub(crate) async fn lend<M>(
+    pool: &deadpool::managed::Pool<M>,
+) -> Result<deadpool::managed::Object<M>, Fault>
+where
+    M: deadpool::managed::Manager<Type: Send, Error: fmt::Display + Send> + 'static,
+{
+    let lent = if pool.status().available > 0 {
+        pool.get().await
+    } else {
+        let pool = pool.clone();
+        tokio::spawn(async move { pool.get().await })
+            .await
+            .map_err(|stopped| Fault::Stopped(stopped.to_string()))?
+    };
+    lent.map_err(|error| Fault::Connection(error.to_string()))
+}
+
 /// A writer's place in the queue, held until the work is done; a reader needs none.
 pub(crate) async fn turn(queue: Option<Arc<Semaphore>>) -> Option<OwnedSemaphorePermit> {
     // The queue is never closed.
@@ -184,6 +224,18 @@ impl Runner {
                 Ok(Self(handle))
             }
             _ => Err(StoreOpenError::Runtime),
+        }
+    }
+
+    /// Runs work that watches its own time and never blocks a thread.
+    #[cfg(any(feature = "postgres", feature = "redis"))]
+    pub(crate) async fn briefly<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = Result<T, Fault>> + Send + 'static,
+    ) -> Result<T, Fault> {
+        match self.0.spawn(work).await {
+            Ok(out) => out,
+            Err(stopped) => Err(Fault::Stopped(stopped.to_string())),
         }
     }
 
@@ -232,16 +284,23 @@ macro_rules! reading {
         $crate::pool::reading!($store, within $store.answer_within(), |$connection| $body)
     };
     ($store:expr, within $within:expr, |$connection:ident| $body:expr) => {
-        $crate::pool::on_connection!($store, $within, |_writers| None, |$connection| $body)
+        $crate::pool::on_connection!($store, pool, $within, |_writers| None, |$connection| $body)
     };
 }
 
 /// Runs a body of one writing statement, which needs no transaction to be whole: `stating!(store, |connection| body)`, with
-/// the body as in [`reading!`].
+/// the body as in [`reading!`]. `relaxed,` before it is for what can be done again: a power cut may undo it.
 macro_rules! stating {
     ($store:expr, |$connection:ident| $body:expr) => {
+        $crate::pool::stating!(@ $store, durable, |$connection| $body)
+    };
+    ($store:expr, relaxed, |$connection:ident| $body:expr) => {
+        $crate::pool::stating!(@ $store, pool, |$connection| $body)
+    };
+    (@ $store:expr, $pool:ident, |$connection:ident| $body:expr) => {
         $crate::pool::on_connection!(
             $store,
+            $pool,
             $store.answer_within(),
             |writers| Some(writers),
             |$connection| $body
@@ -249,13 +308,13 @@ macro_rules! stating {
     };
 }
 
-/// Runs a body on a connection, after its turn in the queue that is made of the database's writers.
+/// Runs a body on a connection of one of SQLite's two pools, or of PostgreSQL's, after its turn in the queue that is made of the database's writers.
 macro_rules! on_connection {
-    ($store:expr, $within:expr, |$writers:ident| $queue:expr, |$connection:ident| $body:expr) => {
+    ($store:expr, $pool:ident, $within:expr, |$writers:ident| $queue:expr, |$connection:ident| $body:expr) => {
         match $store.database() {
             #[cfg(feature = "sqlite")]
             $crate::pool::Database::Sqlite(sqlite) => {
-                let (pool, $writers) = (sqlite.pool.clone(), sqlite.writers.clone());
+                let (pool, $writers) = (sqlite.$pool.clone(), sqlite.writers.clone());
                 let work = async move {
                     let _turn = $crate::pool::turn($queue).await;
                     let mut lent = $crate::pool::Lent::from(&pool).await?;
@@ -284,19 +343,25 @@ macro_rules! on_connection {
 }
 
 /// Runs a body of queries in one writing transaction, which an error rolls back: `writing!(store, |connection| body)`, with
-/// the body as in [`reading!`].
+/// the body as in [`reading!`]. `relaxed,` before it is for what can be done again: a power cut may undo it.
 ///
 /// Writers wait for their turn before they take a connection, so that readers always find one. SQLite takes its lock before
 /// the first read, so that the transaction cannot fail half way for want of it.
 macro_rules! writing {
     ($store:expr, |$connection:ident| $body:expr) => {
-        $crate::pool::writing!($store, within $store.answer_within(), |$connection| $body)
+        $crate::pool::writing!(@ $store, durable, $store.answer_within(), |$connection| $body)
     };
     ($store:expr, within $within:expr, |$connection:ident| $body:expr) => {
+        $crate::pool::writing!(@ $store, durable, $within, |$connection| $body)
+    };
+    ($store:expr, relaxed, |$connection:ident| $body:expr) => {
+        $crate::pool::writing!(@ $store, pool, $store.answer_within(), |$connection| $body)
+    };
+    (@ $store:expr, $pool:ident, $within:expr, |$connection:ident| $body:expr) => {
         match $store.database() {
             #[cfg(feature = "sqlite")]
             $crate::pool::Database::Sqlite(sqlite) => {
-                let (pool, writers) = (sqlite.pool.clone(), sqlite.writers.clone());
+                let (pool, writers) = (sqlite.$pool.clone(), sqlite.writers.clone());
                 let work = async move {
                     let _turn = $crate::pool::turn(Some(writers)).await;
                     let mut lent = $crate::pool::Lent::from(&pool).await?;

@@ -38,7 +38,7 @@ impl ReportStore for Store {
         expires_at: OffsetDateTime,
     ) -> Result<(), StorageError> {
         let (key, body) = (key.to_owned(), body.to_owned());
-        Ok(stating!(self, |connection| {
+        Ok(stating!(self, relaxed, |connection| {
             diesel::insert_into(reports::table)
                 .values((
                     reports::key.eq(key),
@@ -58,7 +58,7 @@ impl ReportStore for Store {
     }
 
     async fn purge(&self, before: OffsetDateTime) -> Result<u64, StorageError> {
-        let gone: usize = stating!(self, |connection| {
+        let gone: usize = stating!(self, relaxed, |connection| {
             let some = EXPIRED
                 .filter(EXPIRED.field(reports::expires_at).lt(At(before)))
                 .order(EXPIRED.field(reports::expires_at))

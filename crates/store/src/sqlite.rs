@@ -10,14 +10,26 @@ use diesel_async::AsyncConnection;
 use crate::error::StoreOpenError;
 use crate::pool::{SqliteConn, prepare};
 
-/// The busy timeout comes first, so that the change to WAL waits for another process too.
-pub(crate) const SETTINGS: &str = "PRAGMA busy_timeout = 5000; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; \
+/// The busy timeout comes first, so that the change to WAL waits for another process too. A commit is on the disk when it is
+/// answered.
+pub(crate) const SETTINGS: &str = "PRAGMA busy_timeout = 5000; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; \
      PRAGMA foreign_keys = ON; PRAGMA trusted_schema = OFF;";
 
-/// Opens a connection.
+/// A commit is in the system's hands when it is answered: a power cut may lose the last moments, whole transactions at a
+/// time.
+const RELAXED: &str = "PRAGMA synchronous = NORMAL;";
+
+/// Opens a connection whose commits outlive a power cut.
 pub(crate) async fn connect(path: &str) -> ConnectionResult<SqliteConn> {
     let mut connection = SqliteConn::establish(path).await?;
     prepare(&mut connection, SETTINGS).await?;
+    Ok(connection)
+}
+
+/// Opens a connection for reading, and for what can be done again.
+pub(crate) async fn connect_relaxed(path: &str) -> ConnectionResult<SqliteConn> {
+    let mut connection = connect(path).await?;
+    prepare(&mut connection, RELAXED).await?;
     Ok(connection)
 }
 

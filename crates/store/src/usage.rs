@@ -129,7 +129,7 @@ impl UsageStore for Store {
         if rows.is_empty() {
             return Ok(());
         }
-        Ok(writing!(self, |connection| {
+        Ok(writing!(self, relaxed, |connection| {
             for some in rows.chunks(ROWS_AT_ONCE) {
                 connection.add_rows(some.to_vec()).await?;
             }

@@ -159,8 +159,9 @@ async fn together<T>(mut tasks: Vec<Task<'_, T>>) -> Vec<T> {
 
 /// One test for each function of the contract of [`QuotaStore`](crate::QuotaStore).
 ///
-/// The argument is an async function without arguments that returns a [`Rig`](crate::contract::Rig). Needs tokio with
-/// `macros` and `rt-multi-thread` where it is used.
+/// The argument is an async function without arguments that returns a [`Rig`](crate::contract::Rig), or `None` where the
+/// server it needs is not there: it says so itself, and the test ends. Needs tokio with `macros` and `rt-multi-thread`
+/// where it is used.
 #[macro_export]
 macro_rules! quota_store_contract {
     ($rig:path) => {
@@ -184,7 +185,10 @@ macro_rules! quota_store_contract {
         $(
             #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
             async fn $name() {
-                $crate::contract::$name(&$rig().await).await;
+                let rig = ::core::option::Option::<$crate::contract::Rig>::from($rig().await);
+                if let ::core::option::Option::Some(rig) = rig {
+                    $crate::contract::$name(&rig).await;
+                }
             }
         )+
     };

@@ -1,4 +1,7 @@
 //! Databases for tests: each test has one to itself.
+//!
+//! Shared by several suites, none of which needs all of it.
+#![allow(dead_code)]
 
 use std::ops::Deref;
 
@@ -53,6 +56,36 @@ impl Held {
             Place::File { path, .. } => Outsider::Sqlite(sqlite::connect(path)),
             #[cfg(feature = "postgres")]
             Place::Schema(schema) => Outsider::Postgres(schema.connect().await),
+        }
+    }
+
+    /// The path of the database's file, where it is one.
+    #[cfg(feature = "sqlite")]
+    pub(crate) fn path(&self) -> Option<&std::path::Path> {
+        match &self.place {
+            Place::File { path, .. } => Some(path),
+            #[cfg(feature = "postgres")]
+            Place::Schema(_) => None,
+        }
+    }
+
+    /// All of an account's row in `quota`, down to where it lies, which transaction wrote it and which locked it.
+    #[cfg(feature = "postgres")]
+    pub(crate) async fn quota_row(&self, account: &str) -> Vec<String> {
+        match self.outsider().await {
+            #[cfg(feature = "sqlite")]
+            Outsider::Sqlite(_) => Vec::new(),
+            Outsider::Postgres(client) => client
+                .query(
+                    "SELECT concat_ws(' ', ctid, xmin, xmax, deficit, last_us, day, spent, ceiling) \
+                     FROM quota WHERE account = $1",
+                    &[&account],
+                )
+                .await
+                .expect("the statement runs")
+                .iter()
+                .map(|row| row.get(0))
+                .collect(),
         }
     }
 

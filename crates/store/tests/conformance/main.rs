@@ -1,6 +1,7 @@
 //! What every database must do, stamped for each: SQLite in temporary files always, PostgreSQL where `TEST_POSTGRES_URL`
 //! names a server.
 
+mod backup;
 mod faults;
 mod harness;
 mod leases;
@@ -95,6 +96,10 @@ conformance! {
     upkeep:
         a_second_migration_does_nothing
         a_newer_schema_is_refused_and_left_alone;
+    backup:
+        a_copy_holds_everything_and_is_whole_while_others_write
+        a_file_that_is_there_is_left_alone
+        what_cannot_be_written_leaves_nothing;
     faults:
         a_locked_database_is_an_error_in_time_and_nothing_stays_of_it
         callers_who_go_away_leave_a_store_that_works

@@ -1,0 +1,305 @@
+//! Servers that are away, silent or slow, and callers that leave. Real time: deadlines and the breaker are about nothing else.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use brownstone_domain::{Limits, Units};
+use brownstone_quota::{Decision, QuotaStore, QuotaUnavailable, Receipt};
+use brownstone_store::SharedQuotaOptions;
+use tokio::task::JoinSet;
+
+use crate::places::{Place, fresh, patient};
+use crate::proxy::{Proxy, Wire};
+
+/// The promise to callers. What is measured is this machine's too, so a test may try again; a store that is too slow by
+/// itself fails every time.
+const ANSWER_WITHIN: Duration = Duration::from_millis(150);
+
+async fn charge(store: &dyn QuotaStore, account: &str) -> Result<Decision, QuotaUnavailable> {
+    store
+        .charge(account, Units::new(1), Limits::default())
+        .await
+}
+
+async fn admit(store: &dyn QuotaStore, account: &str) -> Receipt {
+    match charge(store, account).await {
+        Ok(Decision::Admitted { receipt, .. }) => receipt,
+        other => panic!("a unit should have been admitted: {other:?}"),
+    }
+}
+
+async fn used(place: &Place, account: &str) -> u64 {
+    let view = place
+        .instance_with(&patient(), None)
+        .peek(account, Limits::default())
+        .await;
+    view.expect("an answer").day_used()
+}
+
+/// An instance behind a wire, with a connection that works.
+async fn behind(place: &Place, options: &SharedQuotaOptions) -> (Proxy, Arc<dyn QuotaStore>) {
+    let proxy = place.proxy().await;
+    let store = place.behind(&proxy, options);
+    until_it_answers(&*store).await;
+    (proxy, store)
+}
+
+/// Asks until there is an answer; returns how long it took.
+async fn until_it_answers(store: &dyn QuotaStore) -> Duration {
+    let (begun, account) = (Instant::now(), fresh("ready"));
+    while store.peek(&account, Limits::default()).await.is_err() {
+        assert!(
+            begun.elapsed() < Duration::from_secs(20),
+            "it never answers"
+        );
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+    begun.elapsed()
+}
+
+/// The shortest of some times.
+async fn best_of(times: usize, mut measure: impl AsyncFnMut() -> Duration) -> Duration {
+    let mut best = Duration::MAX;
+    for _ in 0..times {
+        best = best.min(measure().await);
+    }
+    best
+}
+
+pub(crate) async fn a_dead_store_is_an_error_in_time_and_then_costs_nothing(place: &Place) {
+    for wire in [Wire::Down, Wire::Mute] {
+        let (proxy, store) = behind(place, &SharedQuotaOptions::default()).await;
+        let account = fresh("dead");
+        proxy.set(wire);
+        // Five that wait for the deadline, and fail.
+        let slowest = best_of(1, async || {
+            let mut slowest = Duration::ZERO;
+            let mut calls = JoinSet::new();
+            for _ in 0..5 {
+                let (store, account) = (store.clone(), account.clone());
+                calls.spawn(async move {
+                    let begun = Instant::now();
+                    let error = charge(&*store, &account).await.expect_err("nobody answers");
+                    assert!(
+                        matches!(error, QuotaUnavailable::Silent { .. }),
+                        "{error:?}"
+                    );
+                    begun.elapsed()
+                });
+            }
+            for took in calls.join_all().await {
+                slowest = slowest.max(took);
+            }
+            slowest
+        })
+        .await;
+        assert!(slowest < 4 * ANSWER_WITHIN, "{wire:?}: {slowest:?}");
+        // Now the breaker answers: no call but a probe each half second goes out.
+        let (asked, begun) = (proxy.questions(), Instant::now());
+        for _ in 0..1_000 {
+            charge(&*store, &account).await.expect_err("nobody answers");
+        }
+        let probes = begun.elapsed().as_millis() / 500 + 1;
+        // A probe may need several packets to connect.
+        let sent = (proxy.questions() - asked) as u128;
+        assert!(
+            sent <= probes * 12,
+            "{wire:?}: {sent} packets, {probes} probes"
+        );
+        let each = best_of(20, async || {
+            let begun = Instant::now();
+            charge(&*store, &account).await.expect_err("nobody answers");
+            begun.elapsed()
+        })
+        .await;
+        assert!(each < Duration::from_millis(5), "{wire:?}: {each:?}");
+    }
+}
+
+pub(crate) async fn it_is_back_within_a_second(place: &Place) {
+    for wire in [Wire::Down, Wire::Mute] {
+        let (proxy, store) = behind(place, &SharedQuotaOptions::default()).await;
+        let account = fresh("back");
+        let back = best_of(3, async || {
+            proxy.set(wire);
+            for _ in 0..10 {
+                charge(&*store, &account).await.expect_err("nobody answers");
+            }
+            proxy.set(Wire::Well);
+            until_it_answers(&*store).await
+        })
+        .await;
+        assert!(back < Duration::from_secs(1), "{wire:?}: {back:?}");
+        admit(&*store, &account).await;
+    }
+}
+
+pub(crate) async fn an_answer_that_comes_too_late_is_an_error_and_what_it_charged_stays(
+    place: &Place,
+) {
+    let (proxy, store) = behind(place, &SharedQuotaOptions::default()).await;
+    let account = fresh("late");
+    for wire in [Wire::Slow(Duration::from_millis(400)), Wire::Mute] {
+        let took = best_of(3, async || {
+            proxy.set(Wire::Well);
+            until_it_answers(&*store).await;
+            // The first charge of a connection may have to introduce its statement or script.
+            admit(&*store, &account).await;
+            let before = used(place, &account).await;
+            let asked = proxy.questions();
+            proxy.set(wire);
+            let begun = Instant::now();
+            charge(&*store, &account).await.expect_err("too late");
+            let took = begun.elapsed();
+            // Sent once.
+            assert!(proxy.questions() - asked <= 1, "{wire:?}");
+            // It reached the server, and nobody took it back.
+            assert_eq!(used(place, &account).await, before + 1, "{wire:?}");
+            took
+        })
+        .await;
+        assert!(took < ANSWER_WITHIN, "{wire:?}: {took:?}");
+    }
+}
+
+pub(crate) async fn a_store_that_dies_during_calls_fails_them_at_once(place: &Place) {
+    let options = SharedQuotaOptions {
+        answer_within: Duration::from_secs(30),
+        ..SharedQuotaOptions::default()
+    };
+    let (proxy, store) = behind(place, &options).await;
+    proxy.set(Wire::Mute);
+    let mut calls = JoinSet::new();
+    for n in 0..4 {
+        let store = store.clone();
+        let account = fresh(&format!("dies-{n}"));
+        calls.spawn(async move { charge(&*store, &account).await });
+    }
+    // One of them is under way, at least.
+    let asked = proxy.questions();
+    while proxy.questions() == asked {
+        tokio::task::yield_now().await;
+    }
+    let begun = Instant::now();
+    proxy.set(Wire::Down);
+    for outcome in calls.join_all().await {
+        outcome.expect_err("it died");
+    }
+    assert!(
+        begun.elapsed() < Duration::from_secs(10),
+        "not the deadline"
+    );
+    proxy.set(Wire::Well);
+    until_it_answers(&*store).await;
+    admit(&*store, &fresh("after")).await;
+}
+
+/// Sixty-four calls of one account, and one of another amidst them.
+pub(crate) async fn a_busy_account_does_not_keep_others_waiting(place: &Place) {
+    let store = place.instance_with(&patient(), None);
+    let (busy, other) = (fresh("busy"), fresh("other"));
+    let limits = Limits::new(Limits::MAX_PER_MINUTE, Limits::MAX_PER_DAY).expect("within range");
+    let mut calls = JoinSet::new();
+    for _ in 0..64 {
+        let (store, busy) = (store.clone(), busy.clone());
+        calls.spawn(async move {
+            for _ in 0..10 {
+                let decision = store.charge(&busy, Units::new(1), limits).await;
+                assert!(
+                    matches!(decision, Ok(Decision::Admitted { .. })),
+                    "{decision:?}"
+                );
+            }
+        });
+    }
+    admit(&*store, &other).await;
+    assert!(!calls.is_empty());
+    calls.join_all().await;
+    let view = store.peek(&busy, limits).await.expect("an answer");
+    assert_eq!(view.day_used(), 640);
+}
+
+pub(crate) async fn callers_who_leave_break_nothing(place: &Place) {
+    let store = place.instance_with(&patient(), None);
+    let account = fresh("leaves");
+    let limits = Limits::new(10_000, 10_000).expect("within range");
+    let begun = Arc::new(tokio::sync::Semaphore::new(0));
+    let calls: Vec<_> = (0..50)
+        .map(|_| {
+            let (store, account, begun) = (store.clone(), account.clone(), begun.clone());
+            tokio::spawn(async move {
+                begun.add_permits(1);
+                store
+                    .charge(&account, Units::new(1), limits)
+                    .await
+                    .map(drop)
+            })
+        })
+        .collect();
+    drop(begun.acquire_many(50).await.expect("open"));
+    for call in &calls {
+        call.abort();
+    }
+    let mut answered = 0;
+    for call in calls {
+        if let Ok(outcome) = call.await {
+            outcome.expect("an answer");
+            answered += 1;
+        }
+    }
+    for _ in 0..10 {
+        let decision = store.charge(&account, Units::new(1), limits).await;
+        assert!(
+            matches!(decision, Ok(Decision::Admitted { .. })),
+            "{decision:?}"
+        );
+    }
+    let view = store.peek(&account, limits).await.expect("an answer");
+    let counted = view.day_used();
+    assert!((answered + 10..=60).contains(&counted), "{counted}");
+}
+
+pub(crate) async fn refusals_are_remembered_until_a_refund(place: &Place) {
+    let options = SharedQuotaOptions {
+        answer_within: Duration::from_secs(20),
+        // Longer than the test takes.
+        remember_refusals_for: Duration::from_secs(600),
+        ..SharedQuotaOptions::default()
+    };
+    let (proxy, store) = behind(place, &options).await;
+    let account = fresh("remembered");
+    // The day is spent: nothing comes back while the test runs.
+    let limits = Limits::new(240, 20).expect("within range");
+    let mut receipts = Vec::new();
+    for _ in 0..2 {
+        let decision = store.charge(&account, Units::new(10), limits).await;
+        let Ok(Decision::Admitted { receipt, .. }) = decision else {
+            panic!("{decision:?}");
+        };
+        receipts.push(receipt);
+    }
+    let refused = async || {
+        let decision = store.charge(&account, Units::new(10), limits).await;
+        matches!(decision.expect("an answer"), Decision::Short { .. })
+    };
+    assert!(refused().await);
+    let asked = proxy.questions();
+    for _ in 0..100 {
+        assert!(refused().await);
+    }
+    assert_eq!(proxy.questions(), asked, "the store was not asked again");
+    // Raised, it asks.
+    let raised = Limits::new(240, 30).expect("within range");
+    let decision = store.charge(&account, Units::new(10), raised).await;
+    assert!(
+        matches!(decision, Ok(Decision::Admitted { .. })),
+        "{decision:?}"
+    );
+    assert!(proxy.questions() > asked);
+    // Given back, it asks.
+    assert!(refused().await);
+    for receipt in receipts {
+        store.refund(receipt).await.expect("an answer");
+    }
+    assert!(!refused().await);
+}
