@@ -352,7 +352,9 @@ impl Inner {
             .await;
         // Kept to the microsecond, so shown to the microsecond: before a restart and after.
         let now = self.clock.now();
-        let now = now.replace_nanosecond(now.microsecond() * 1_000).unwrap_or(now);
+        let now = now
+            .replace_nanosecond(now.microsecond() * 1_000)
+            .unwrap_or(now);
         let report = match kept {
             Some(mut report) => {
                 report.merge(assembly.entries, now);
