@@ -4,7 +4,8 @@ SHELL := /bin/bash
 
 # One set of packages and features for every target, so that nothing is built twice.
 CARGO_TEST := cargo test --locked --workspace --features brownstone/test-clock
-WITH_POSTGRES := crates/store/scripts/with-postgres.sh
+# Throwaway servers on free loopback ports, from the system's packages.
+WITH_SERVERS := crates/store/scripts/with-postgres.sh crates/store/scripts/with-redis.sh
 
 .PHONY: help
 help: ## this list
@@ -16,7 +17,7 @@ run: ## the server on the sample city: prints a key and a curl line
 
 .PHONY: test
 test: ## everything CI runs, with the servers it needs
-	$(WITH_POSTGRES) $(CARGO_TEST)
+	$(WITH_SERVERS) $(CARGO_TEST)
 
 .PHONY: test-unit
 test-unit: ## libraries alone: no database, no server
@@ -24,12 +25,12 @@ test-unit: ## libraries alone: no database, no server
 	$(CARGO_TEST) --doc
 
 .PHONY: test-store
-test-store: ## the storage contracts on SQLite and a throwaway PostgreSQL
-	$(WITH_POSTGRES) cargo test --locked -p brownstone-store
+test-store: ## the storage contracts on SQLite, and a throwaway PostgreSQL and Redis
+	$(WITH_SERVERS) cargo test --locked -p brownstone-store
 
 .PHONY: test-e2e
 test-e2e: ## the real program over HTTP
-	$(WITH_POSTGRES) $(CARGO_TEST) --test cli --test it
+	$(WITH_SERVERS) $(CARGO_TEST) --test cli --test it
 
 .PHONY: check
 check: ## fmt, clippy, rustdoc, tidy: no warning is let through
@@ -37,6 +38,10 @@ check: ## fmt, clippy, rustdoc, tidy: no warning is let through
 	cargo clippy --locked --workspace --all-targets --features brownstone/test-clock -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps
 	$(CARGO_TEST) --test tidy
+
+.PHONY: bench
+bench: ## the parts beside their anchors; PARTS="quota" for some of them; writes docs/benchmarks.md
+	cargo run --locked --profile measure -p brownstone-bench -- $(PARTS) --write docs/benchmarks.md
 
 .PHONY: clean
 clean: ## what a build made; the data folder stays

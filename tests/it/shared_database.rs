@@ -1,5 +1,7 @@
 //! The same service on PostgreSQL, and one database behind several processes.
 
+use serde_json::json;
+
 use crate::harness::{Options, Server};
 
 /// A database of this test's own, where a PostgreSQL is at hand.
@@ -43,6 +45,72 @@ async fn a_report_made_by_one_process_is_served_by_another() {
     assert_eq!(made.data()["sources"], read.data()["sources"]);
     assert_eq!(made.data()["cache"], read.data()["cache"]);
     assert!(two.city_calls().await.is_empty());
+}
+
+/// Two processes on one database, one account with a day of 50 units: five lookups between them, and no sixth.
+async fn one_budget_for_two(database_url: &str, variables: Vec<(String, String)>) {
+    let options = || Options {
+        database_url: Some(database_url.to_owned()),
+        variables: variables.clone(),
+        ..Options::default()
+    };
+    let (one, two) = (
+        Server::start(options()).await,
+        Server::start(options()).await,
+    );
+    let (account, key) = one.new_account("shared@example.com").await;
+    one.operator(&["limits", "set", "--account", &account, "--per-day", "50"])
+        .await;
+    let ask = json!({"address": "700 Brook Avenue, Bronx"});
+    let call = |server: &Server| {
+        let (url, key, ask) = (server.url.clone(), key.clone(), ask.clone());
+        tokio::spawn(async move {
+            let answer = reqwest::Client::new()
+                .post(format!("{url}/v1/lookup"))
+                .bearer_auth(key)
+                .json(&ask)
+                .send()
+                .await
+                .expect("an answer");
+            answer.status().as_u16()
+        })
+    };
+    let calls: Vec<_> = (0..8).flat_map(|_| [call(&one), call(&two)]).collect();
+    let mut granted = 0;
+    for call in calls {
+        match call.await.expect("the call ends") {
+            200 => granted += 1,
+            429 => {}
+            other => panic!("{other}"),
+        }
+    }
+    assert_eq!(granted, 5, "50 units are five lookups, whoever serves them");
+    for server in [&one, &two] {
+        let usage = server.get_as(&key, "/v1/usage").await;
+        assert_eq!(usage.data()["day"]["used"], 50);
+        server
+            .post_as(&key, "/v1/lookup", &ask)
+            .await
+            .assert_failure(429, "rate_limited");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_processes_on_postgresql_share_one_budget() {
+    if let Some(url) = database("brownstone_it_budget").await {
+        one_budget_for_two(&url, vec![]).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_processes_share_one_budget_in_redis() {
+    let Ok(redis) = std::env::var("TEST_REDIS_URL") else {
+        eprintln!("skipped: TEST_REDIS_URL is not set (make test sets it)");
+        return;
+    };
+    if let Some(url) = database("brownstone_it_redis").await {
+        one_budget_for_two(&url, vec![("BROWNSTONE_QUOTA_URL".into(), redis)]).await;
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
