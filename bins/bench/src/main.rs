@@ -1,0 +1,68 @@
+#![doc = include_str!("../README.md")]
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a program for the terminal: the table goes to stdout, what it is doing to stderr"
+)]
+
+mod machine;
+mod measure;
+mod parts;
+mod report;
+mod row;
+
+use std::{path::PathBuf, process::ExitCode};
+
+use clap::Parser;
+
+use crate::{parts::PARTS, report::Section};
+
+/// Counts what is allocated, for bytes an account and the growth of an open index. Without a limit.
+#[global_allocator]
+static ALLOCATED: cap::Cap<std::alloc::System> = cap::Cap::new(std::alloc::System, usize::MAX);
+
+/// Measures parts of Brownstone beside their anchors, in one run, and prints ratios.
+#[derive(Debug, Parser)]
+struct Arguments {
+    /// The parts to measure; all of them without one.
+    parts: Vec<String>,
+    /// Lists the parts and ends.
+    #[arg(long)]
+    list: bool,
+    /// Also puts the sections of these parts into this Markdown file; other sections stay.
+    #[arg(long, value_name = "FILE")]
+    write: Option<PathBuf>,
+}
+
+fn main() -> ExitCode {
+    match run(&Arguments::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("bench: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(arguments: &Arguments) -> anyhow::Result<()> {
+    if arguments.list {
+        for part in PARTS {
+            println!("{:<10} {}", part.name, part.tells);
+        }
+        return Ok(());
+    }
+    let chosen = parts::choose(&arguments.parts)?;
+    let mut rows = Vec::new();
+    for part in chosen {
+        eprintln!("{}: {}", part.name, part.tells);
+        let section = Section::measure(part)?;
+        if let Some(path) = &arguments.write {
+            // Part by part: what took minutes is not lost to a fault in the next one.
+            report::put(path, &section)?;
+        }
+        rows.extend(section.rows);
+    }
+    println!("{}", machine::describe());
+    print!("{}", row::table(&rows, true));
+    Ok(())
+}
