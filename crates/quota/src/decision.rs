@@ -98,6 +98,15 @@ impl View {
         }
     }
 
+    /// The view of a record that is settled at `now_us` already.
+    pub(crate) const fn of_settled(settled: Record, now_us: u64, limits: Limits) -> Self {
+        Self {
+            limits,
+            now_us,
+            settled,
+        }
+    }
+
     /// The limits in force.
     pub const fn limits(&self) -> Limits {
         self.limits
@@ -244,7 +253,7 @@ pub struct Charge {
 /// ```
 #[derive(Debug, PartialEq, Eq)]
 pub struct Receipt {
-    account: Box<str>,
+    account: Name,
     charge: Charge,
 }
 
@@ -252,14 +261,14 @@ impl Receipt {
     /// A receipt; for stores.
     pub fn new(account: &str, charge: Charge) -> Self {
         Self {
-            account: account.into(),
+            account: Name::new(account),
             charge,
         }
     }
 
     /// Whose charge.
     pub fn account(&self) -> &str {
-        &self.account
+        self.account.as_str()
     }
 
     /// What was charged.
@@ -270,6 +279,49 @@ impl Receipt {
     /// Units charged.
     pub const fn cost(&self) -> Units {
         self.charge.cost
+    }
+}
+
+/// An account's name in a receipt: without an allocation up to the length of a UUID's text and a little more.
+#[derive(Clone, PartialEq, Eq)]
+enum Name {
+    /// The first `len` bytes; the others are 0.
+    Inline {
+        len: u8,
+        bytes: [u8; INLINE],
+    },
+    Boxed(Box<str>),
+}
+
+/// Makes a name 40 bytes in all.
+const INLINE: usize = 38;
+
+impl Name {
+    fn new(name: &str) -> Self {
+        let mut bytes = [0; INLINE];
+        match (bytes.get_mut(..name.len()), u8::try_from(name.len())) {
+            (Some(part), Ok(len)) => {
+                part.copy_from_slice(name.as_bytes());
+                Self::Inline { len, bytes }
+            }
+            _ => Self::Boxed(name.into()),
+        }
+    }
+
+    fn as_str(&self) -> &str {
+        match self {
+            // They were copied from a text: neither fallback is ever taken.
+            Self::Inline { len, bytes } => (bytes.get(..usize::from(*len)))
+                .and_then(|bytes| std::str::from_utf8(bytes).ok())
+                .unwrap_or_default(),
+            Self::Boxed(name) => name,
+        }
+    }
+}
+
+impl std::fmt::Debug for Name {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.as_str().fmt(f)
     }
 }
 
@@ -388,6 +440,27 @@ mod tests {
             assert_eq!(view.minute_remaining(), r);
             assert_eq!(view.effective_seconds(Budget::Minute), t);
         }
+    }
+
+    #[test]
+    fn a_receipt_keeps_the_account_however_long_its_name() {
+        let charge = Charge {
+            cost: Units::new(1),
+            charged_at_us: NOON,
+            day: 0,
+            limits: Limits::default(),
+        };
+        for name in ["", "a", "0192f0c1-2345-7890-abcd-ef0123456789"]
+            .map(str::to_owned)
+            .into_iter()
+            .chain([37, 38, 39, 400].map(|len| "x".repeat(len)))
+            .chain([18, 19, 20].map(|len| "é".repeat(len)))
+        {
+            let receipt = Receipt::new(&name, charge);
+            assert_eq!(receipt.account(), name);
+            assert!(format!("{receipt:?}").contains(&format!("{name:?}")));
+        }
+        assert_eq!(size_of::<Name>(), 40);
     }
 
     #[test]

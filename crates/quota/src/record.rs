@@ -132,18 +132,17 @@ impl Record {
     ///
     /// A cost of 0 is always admitted and leaves the record as it is.
     pub fn charge(&self, now_us: u64, cost: Units, limits: Limits) -> Outcome {
-        let view = View::of(self, now_us, limits);
         if cost == Units::ZERO {
             return Outcome::admitted(self, now_us, cost, limits);
         }
+        let before = self.settled(now_us, limits);
         if let Some((budget, ceiling)) = too_large(cost, limits) {
             return Outcome::TooLarge {
                 budget,
                 ceiling,
-                view,
+                view: View::of_settled(before, now_us, limits),
             };
         }
-        let before = self.settled(now_us, limits);
         let deficit = before
             .deficit
             .saturating_add(u64::from(cost.get()) * SUB_UNITS);
@@ -157,7 +156,16 @@ impl Record {
                     spent,
                     ..before
                 };
-                Outcome::admitted(&after, now_us, cost, limits)
+                Outcome::Admitted {
+                    record: after,
+                    charge: Charge {
+                        cost,
+                        charged_at_us: after.last_us,
+                        day: after.day,
+                        limits,
+                    },
+                    view: View::of_settled(after, now_us, limits),
+                }
             }
             _ => {
                 // Here cost <= per_minute, hence per_minute >= 1.
@@ -178,7 +186,7 @@ impl Record {
                     budget,
                     // A clock behind the record must catch up with it first.
                     wait_us: (before.last_us - now_us.min(before.last_us)).saturating_add(wait_us),
-                    view,
+                    view: View::of_settled(before, now_us, limits),
                 }
             }
         }

@@ -8,7 +8,8 @@ use brownstone_domain::{Limits, Units};
 use super::{
     Line, MemoryQuota,
     gate::{End, Gate},
-    shard::{KeyRef, Slot},
+    shard::Account,
+    slot::Slot,
 };
 use crate::{
     decision::{Decision, Receipt, View},
@@ -29,23 +30,36 @@ struct Granted {
 /// Where a charge stands after one look under the lock.
 enum Step {
     Decided(Outcome),
+    /// Nothing is decided without the ledger, and the caller only wanted to look.
+    Ask,
     /// The ledger must note `granted` first. With a new gate where the caller does not hold one.
     Reserve(Granted, Option<Arc<Gate>>),
     /// Another call is asking the ledger for this account.
     Wait(Arc<Gate>),
 }
 
+/// What a look under the lock may lead to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Mode {
+    /// A decision, or nothing.
+    Look,
+    /// A gate, to ask the ledger or to wait for another call that asks it.
+    Ask,
+    /// The caller holds the account's gate.
+    Holding,
+}
+
 /// Holds an account's gate; takes it away and opens it however the call ends.
 struct Holding<'a> {
     line: &'a Line,
-    key: KeyRef<'a>,
+    account: Account<'a>,
     gate: Arc<Gate>,
     end: End,
 }
 
 impl Drop for Holding<'_> {
     fn drop(&mut self) {
-        self.line.lock().take_gate(self.key);
+        self.line.lock().take_gate(self.account);
         self.gate.open(self.end);
     }
 }
@@ -54,24 +68,23 @@ impl MemoryQuota {
     /// One look under the lock: decides, writes, or says what must happen first.
     fn step(
         &self,
-        key: KeyRef<'_>,
+        account: Account<'_>,
         cost: Units,
         limits: Limits,
         granted: Option<Granted>,
-        holding: bool,
+        mode: Mode,
     ) -> Result<Step, QuotaUnavailable> {
-        let now_us = self.clock.now_us();
-        let mut shard = self.line(key).lock();
+        let now_us = self.now_us();
+        let mut shard = self.line(account).lock();
         if shard.closed {
             return Err(QuotaUnavailable::Closed);
         }
         self.drop_idle(&mut shard, SWEEP_SLOTS, now_us);
 
-        let absent = shard.absent();
-        let mut slot = shard.get_mut(key);
-        let (before, reserved) = slot
-            .as_ref()
-            .map_or((absent, 0), |slot| (slot.record, slot.reserved));
+        let found = shard.find(account);
+        let (before, reserved) = found.map_or((shard.absent(), 0), |(_, slot)| {
+            (slot.record, slot.reserved)
+        });
         let outcome = before.charge(now_us, cost, limits);
         let Outcome::Admitted { record: after, .. } = outcome else {
             return Ok(Step::Decided(outcome));
@@ -90,8 +103,8 @@ impl MemoryQuota {
         .unwrap_or(0);
         let may_write = self.ledger.is_none() || after.spent <= reserved;
 
-        if may_write && let Some(slot) = slot.as_deref_mut() {
-            *slot = Slot {
+        if may_write && let Some((place, slot)) = found {
+            let slot = Slot {
                 record: after,
                 reserved,
                 per_minute: if after.last_us - before.last_us < MINUTE_US {
@@ -100,10 +113,10 @@ impl MemoryQuota {
                     limits.per_minute()
                 },
             };
+            shard.set(account, place, slot);
             return Ok(Step::Decided(outcome));
         }
-        let is_new = slot.is_none();
-        if is_new && !self.has_room(&mut shard, now_us) {
+        if found.is_none() && !self.has_room(&mut shard, now_us) {
             return Err(QuotaUnavailable::Full);
         }
         if may_write {
@@ -115,21 +128,23 @@ impl MemoryQuota {
                 reserved,
                 per_minute: limits.per_minute(),
             };
-            shard.insert(key, slot);
+            shard.insert(&self.seeds, account, slot);
             return Ok(Step::Decided(outcome));
         }
         let wanted = Granted {
             day: after.day,
             up_to: self.reservation(after.spent, limits),
         };
-        if holding {
-            return Ok(Step::Reserve(wanted, None));
+        match mode {
+            Mode::Look => return Ok(Step::Ask),
+            Mode::Holding => return Ok(Step::Reserve(wanted, None)),
+            Mode::Ask => {}
         }
-        if let Some(gate) = shard.gate(key) {
+        if let Some(gate) = shard.gate(account) {
             return Ok(Step::Wait(gate));
         }
         let gate = Arc::new(Gate::default());
-        shard.put_gate(key, Arc::clone(&gate));
+        shard.put_gate(account, Arc::clone(&gate));
         Ok(Step::Reserve(wanted, Some(gate)))
     }
 
@@ -139,6 +154,89 @@ impl MemoryQuota {
             .checked_next_multiple_of(self.options.block.get().max(1))
             .unwrap_or(u32::MAX)
             .min(limits.per_day())
+    }
+
+    /// A charge that never waits: `None` when the ledger must be asked first, and nothing is charged then. Without a
+    /// ledger there is always a decision, so that neither a runtime nor an allocation stands between a caller and it.
+    ///
+    /// # Errors
+    /// As for [`QuotaStore::charge`].
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use brownstone_domain::{Limits, SystemClock, Units};
+    /// use brownstone_quota::{Decision, MemoryQuota};
+    ///
+    /// let quota = MemoryQuota::new(Arc::new(SystemClock));
+    /// let decision = quota.try_charge("account", Units::new(10), Limits::default());
+    /// assert!(matches!(decision, Some(Ok(Decision::Admitted { .. }))));
+    /// ```
+    pub fn try_charge(
+        &self,
+        account: &str,
+        cost: Units,
+        limits: Limits,
+    ) -> Option<Result<Decision, QuotaUnavailable>> {
+        let account = self.account(account);
+        if cost == Units::ZERO {
+            let record = self.line(account).lock().record(account);
+            let outcome = record.charge(self.now_us(), cost, limits);
+            return Some(Ok(outcome.into_decision(account.name)));
+        }
+        match self.step(account, cost, limits, None, Mode::Look) {
+            Ok(Step::Decided(outcome)) => Some(Ok(outcome.into_decision(account.name))),
+            Ok(Step::Ask | Step::Reserve(..) | Step::Wait(_)) => None,
+            Err(unavailable) => Some(Err(unavailable)),
+        }
+    }
+
+    /// A charge that asks the ledger first.
+    async fn charge_ahead(
+        &self,
+        account: &str,
+        cost: Units,
+        limits: Limits,
+    ) -> Result<Decision, QuotaUnavailable> {
+        let account = self.account(account);
+        let mut granted = None;
+        let mut holding: Option<Holding<'_>> = None;
+        loop {
+            let mode = if holding.is_some() {
+                Mode::Holding
+            } else {
+                Mode::Ask
+            };
+            match self.step(account, cost, limits, granted, mode)? {
+                Step::Decided(outcome) => return Ok(outcome.into_decision(account.name)),
+                Step::Wait(gate) => {
+                    if gate.opened().await == End::Failed {
+                        return Err(QuotaUnavailable::silent(
+                            "the ledger failed another call's reservation of this account",
+                        ));
+                    }
+                }
+                // Only a look ends so.
+                Step::Ask => {}
+                Step::Reserve(wanted, gate) => {
+                    if let Some(gate) = gate {
+                        holding = Some(Holding {
+                            line: self.line(account),
+                            account,
+                            gate,
+                            end: End::Look,
+                        });
+                    }
+                    if let Some(ledger) = &self.ledger {
+                        let noted = ledger.reserve(account.name, wanted.day, wanted.up_to).await;
+                        if let (Err(_), Some(holding)) = (&noted, &mut holding) {
+                            holding.end = End::Failed;
+                        }
+                        noted?;
+                    }
+                    granted = Some(wanted);
+                }
+            }
+        }
     }
 }
 
@@ -150,63 +248,35 @@ impl QuotaStore for MemoryQuota {
         cost: Units,
         limits: Limits,
     ) -> Result<Decision, QuotaUnavailable> {
-        let key = self.key(account);
-        if cost == Units::ZERO {
-            let record = self.line(key).lock().record(key);
-            let outcome = record.charge(self.clock.now_us(), cost, limits);
-            return Ok(outcome.into_decision(account));
-        }
-        let mut granted = None;
-        let mut holding: Option<Holding<'_>> = None;
-        loop {
-            match self.step(key, cost, limits, granted, holding.is_some())? {
-                Step::Decided(outcome) => return Ok(outcome.into_decision(account)),
-                Step::Wait(gate) => {
-                    if gate.opened().await == End::Failed {
-                        return Err(QuotaUnavailable::silent(
-                            "the ledger failed another call's reservation of this account",
-                        ));
-                    }
-                }
-                Step::Reserve(wanted, gate) => {
-                    if let Some(gate) = gate {
-                        holding = Some(Holding {
-                            line: self.line(key),
-                            key,
-                            gate,
-                            end: End::Look,
-                        });
-                    }
-                    if let Some(ledger) = &self.ledger {
-                        let noted = ledger.reserve(account, wanted.day, wanted.up_to).await;
-                        if let (Err(_), Some(holding)) = (&noted, &mut holding) {
-                            holding.end = End::Failed;
-                        }
-                        noted?;
-                    }
-                    granted = Some(wanted);
-                }
-            }
+        match self.try_charge(account, cost, limits) {
+            Some(decided) => decided,
+            // Boxed apart: the future of the usual case stays small.
+            None => Box::pin(self.charge_ahead(account, cost, limits)).await,
         }
     }
 
     async fn refund(&self, receipt: Receipt) -> Result<(), QuotaUnavailable> {
         if receipt.cost() != Units::ZERO {
-            let key = self.key(receipt.account());
-            let now_us = self.clock.now_us();
+            let account = self.account(receipt.account());
+            let now_us = self.now_us();
+            let mut shard = self.line(account).lock();
             // No slot: the charge decayed, and its day is over.
-            if let Some(slot) = self.line(key).lock().get_mut(key) {
-                slot.record = slot
-                    .record
-                    .refund(now_us, receipt.charge(), slot.per_minute);
+            if let Some((place, slot)) = shard.find(account) {
+                let refunded = Slot {
+                    record: slot
+                        .record
+                        .refund(now_us, receipt.charge(), slot.per_minute),
+                    ..slot
+                };
+                shard.set(account, place, refunded);
             }
         }
         Ok(())
     }
 
     async fn peek(&self, account: &str, limits: Limits) -> Result<View, QuotaUnavailable> {
-        let key = self.key(account);
-        let record = self.line(key).lock().record(key);
-        Ok(record.peek(self.clock.now_us(), limits))
+        let account = self.account(account);
+        let record = self.line(account).lock().record(account);
+        Ok(record.peek(self.now_us(), limits))
     }
 }

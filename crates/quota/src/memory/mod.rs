@@ -2,19 +2,23 @@
 
 mod charge;
 mod gate;
+mod key;
 mod shard;
+mod slot;
+mod table;
 
-use std::{
-    hash::{BuildHasher, RandomState},
-    sync::{
-        Arc, Mutex, MutexGuard, PoisonError, TryLockError,
-        atomic::{AtomicUsize, Ordering},
-    },
+use std::sync::{
+    Arc, Mutex, MutexGuard, PoisonError, TryLockError,
+    atomic::{AtomicUsize, Ordering},
 };
 
 use brownstone_domain::{Clock, Units};
 
-use self::shard::{KeyRef, Shard, Slot};
+use self::{
+    key::Seeds,
+    shard::{Account, Shard},
+    slot::{LAST_US, Slot},
+};
 use crate::{
     ledger::{LedgerRow, SpentLedger},
     record::{MINUTE_US, Record, day_of},
@@ -29,7 +33,8 @@ const RECLAIM: (usize, usize) = (8, 64);
 /// Settings of the memory engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MemoryOptions {
-    /// The most records it holds, about 110 bytes each for accounts named by UUIDs. Past it a new account gets
+    /// The most records it holds. One takes some 46 bytes where accounts are named by 16 lower-case hexadecimal digits,
+    /// 56 where they are named by lower-case UUIDs, and about 80 with other short names. Past it a new account gets
     /// [`QuotaUnavailable::Full`]; a live record is never dropped.
     pub max_records: usize,
     /// Units that are reserved in the ledger at a time: at most so many are lost to an account by a crash.
@@ -81,7 +86,7 @@ pub struct MemoryQuota {
     clock: Arc<dyn Clock>,
     ledger: Option<Arc<dyn SpentLedger>>,
     options: MemoryOptions,
-    hasher: RandomState,
+    seeds: Seeds,
     shards: Box<[Line]>,
     /// Records in all shards. Touched only when one is made or dropped.
     records: AtomicUsize,
@@ -150,7 +155,7 @@ impl MemoryQuota {
             clock,
             ledger,
             options,
-            hasher: RandomState::new(),
+            seeds: Seeds::new(),
             shards: (0..SHARDS).map(|_| Line::default()).collect(),
             records: AtomicUsize::new(0),
             reclaim_at: AtomicUsize::new(0),
@@ -163,7 +168,7 @@ impl MemoryQuota {
     /// # Errors
     /// When the ledger did not take them. The next start then is as after a crash; closing again tries again.
     pub async fn close(&self) -> Result<(), QuotaUnavailable> {
-        let now_us = self.clock.now_us();
+        let now_us = self.now_us();
         let mut rows = Vec::new();
         let mut gates = Vec::new();
         for line in &self.shards {
@@ -172,9 +177,9 @@ impl MemoryQuota {
             gates.extend(shard.gates().map(Arc::clone));
             rows.extend(
                 shard
-                    .iter()
-                    .filter(|(_, slot)| !slot.record.is_idle(now_us))
-                    .map(|(account, slot)| LedgerRow::of(account, &slot.record, now_us)),
+                    .records()
+                    .filter(|(_, record)| !record.is_idle(now_us))
+                    .map(|(account, record)| LedgerRow::of(&account, &record, now_us)),
             );
         }
         // A reservation that lands after the exact values would blur them.
@@ -209,10 +214,11 @@ impl MemoryQuota {
         let mut records = Vec::with_capacity(self.len());
         for line in &self.shards {
             let shard = line.lock();
-            records.extend(shard.iter().map(|(account, slot)| AccountRecord {
-                account: account.to_owned(),
-                record: slot.record,
-            }));
+            records.extend(
+                shard
+                    .records()
+                    .map(|(account, record)| AccountRecord { account, record }),
+            );
         }
         records
     }
@@ -243,27 +249,30 @@ impl MemoryQuota {
     /// Looks at up to `slots` slots of each shard and drops the idle ones; returns how many went. Charges do this by
     /// themselves a little at a time; an embedder may call it from a timer to give memory back while nothing happens.
     pub fn sweep(&self, slots: usize) -> usize {
-        let now_us = self.clock.now_us();
+        let now_us = self.now_us();
         self.shards
             .iter()
             .map(|line| self.drop_idle(&mut line.lock(), slots, now_us))
             .sum()
     }
 
-    fn key<'a>(&self, account: &'a str) -> KeyRef<'a> {
-        KeyRef {
-            hash: self.hasher.hash_one(account),
-            account,
-        }
+    /// The time, as far as a record can hold it: a clock past the end of the engine's time stands still, and nothing
+    /// refills.
+    fn now_us(&self) -> u64 {
+        self.clock.now_us().min(LAST_US)
     }
 
-    fn line(&self, key: KeyRef<'_>) -> &Line {
-        // Bits from the middle: a shard's map tells its keys apart by the low and the top ones.
-        &self.shards[(key.hash >> 32) as usize % SHARDS]
+    fn account<'a>(&self, name: &'a str) -> Account<'a> {
+        Account::new(&self.seeds, name)
+    }
+
+    fn line(&self, account: Account<'_>) -> &Line {
+        // The low bits: the place inside the shard's table is a matter of the high ones.
+        &self.shards[account.hash as usize % SHARDS]
     }
 
     fn drop_idle(&self, shard: &mut Shard, slots: usize, now_us: u64) -> usize {
-        let dropped = shard.sweep(slots, now_us);
+        let dropped = shard.sweep(&self.seeds, slots, now_us);
         if dropped > 0 {
             self.records.fetch_sub(dropped, Ordering::Relaxed);
         }
@@ -302,8 +311,8 @@ impl MemoryQuota {
 
     /// Takes in a record from before this engine. Where there is one already the later and larger spending stays.
     fn adopt(&self, account: &str, record: Record, reserved: u32) -> Result<(), QuotaUnavailable> {
-        let key = self.key(account);
-        let mut shard = self.line(key).lock();
+        let account = self.account(account);
+        let mut shard = self.line(account).lock();
         let adopted = Slot {
             record,
             reserved,
@@ -312,17 +321,17 @@ impl MemoryQuota {
         if shard.closed {
             return Err(QuotaUnavailable::Closed);
         }
-        match shard.get_mut(key) {
-            Some(slot) => {
+        match shard.find(account) {
+            Some((place, slot)) => {
                 if (slot.record.day, slot.record.spent) < (record.day, record.spent)
                     && slot.per_minute == 0
                 {
-                    *slot = adopted;
+                    shard.set(account, place, adopted);
                 }
                 Ok(())
             }
             None if self.take_room() => {
-                shard.insert(key, adopted);
+                shard.insert(&self.seeds, account, adopted);
                 Ok(())
             }
             None => Err(QuotaUnavailable::Full),

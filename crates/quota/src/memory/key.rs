@@ -1,0 +1,283 @@
+//! How an account is named inside the engine: in as few bytes as its text needs, and never as another one.
+
+use std::hash::{BuildHasher, RandomState};
+
+/// An account as it was asked for, in the form it is kept in.
+///
+/// The forms are exact: a text has one form, and a form has one text. Two accounts never share a record, whatever their
+/// hashes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum KeyRef<'a> {
+    /// 16 lower-case hexadecimal digits.
+    Short(u64),
+    /// A UUID: 32 lower-case hexadecimal digits and its four hyphens.
+    Uuid(u128),
+    /// Any other text.
+    Text(&'a str),
+}
+
+impl<'a> KeyRef<'a> {
+    pub(crate) fn new(account: &'a str) -> Self {
+        let bytes = account.as_bytes();
+        let numeric = match bytes.len() {
+            16 => short(bytes).map(Self::Short),
+            36 => uuid(bytes).map(Self::Uuid),
+            _ => None,
+        };
+        numeric.unwrap_or(Self::Text(account))
+    }
+}
+
+/// What a table keeps of an account.
+pub(crate) trait Key: Default {
+    /// Its hash.
+    fn hash(&self, seeds: &Seeds) -> u64;
+
+    /// The account's own text.
+    fn text(&self) -> String;
+}
+
+/// Kept as two halves, so that an entry is not padded to a multiple of eight bytes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct ShortKey([u32; 2]);
+
+impl ShortKey {
+    pub(crate) const fn new(number: u64) -> Self {
+        Self([(number >> 32) as u32, number as u32])
+    }
+
+    const fn number(self) -> u64 {
+        (self.0[0] as u64) << 32 | self.0[1] as u64
+    }
+}
+
+impl Key for ShortKey {
+    fn hash(&self, seeds: &Seeds) -> u64 {
+        seeds.short(self.number())
+    }
+
+    fn text(&self) -> String {
+        format!("{:016x}", self.number())
+    }
+}
+
+/// Kept as quarters, for the same reason.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct UuidKey([u32; 4]);
+
+impl UuidKey {
+    pub(crate) const fn new(number: u128) -> Self {
+        Self([
+            (number >> 96) as u32,
+            (number >> 64) as u32,
+            (number >> 32) as u32,
+            number as u32,
+        ])
+    }
+
+    fn number(self) -> u128 {
+        (self.0.iter()).fold(0, |number, part| number << 32 | u128::from(*part))
+    }
+}
+
+impl Key for UuidKey {
+    fn hash(&self, seeds: &Seeds) -> u64 {
+        seeds.uuid(self.number())
+    }
+
+    fn text(&self) -> String {
+        let digits = format!("{:032x}", self.number());
+        let mut text = String::with_capacity(36);
+        for (place, digit) in digits.chars().enumerate() {
+            if matches!(place, 8 | 12 | 16 | 20) {
+                text.push('-');
+            }
+            text.push(digit);
+        }
+        text
+    }
+}
+
+/// Kept as it is.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct TextKey(pub(crate) Box<str>);
+
+impl Key for TextKey {
+    fn hash(&self, seeds: &Seeds) -> u64 {
+        seeds.text(&self.0)
+    }
+
+    fn text(&self) -> String {
+        self.0.as_ref().to_owned()
+    }
+}
+
+/// What makes hashes differ from process to process, so that nobody can choose accounts that collide.
+///
+/// Texts are hashed with SipHash, as the standard library's maps do. A number is multiplied by a secret and the halves of
+/// the product are folded together, twice: a few nanoseconds instead of twenty.
+#[derive(Debug)]
+pub(crate) struct Seeds {
+    texts: RandomState,
+    numbers: [u64; 4],
+}
+
+impl Seeds {
+    pub(crate) fn new() -> Self {
+        let texts = RandomState::new();
+        let numbers = [0_u64, 1, 2, 3].map(|place| RandomState::new().hash_one(place));
+        Self { texts, numbers }
+    }
+
+    pub(crate) fn of(&self, key: KeyRef<'_>) -> u64 {
+        match key {
+            KeyRef::Short(number) => self.short(number),
+            KeyRef::Uuid(number) => self.uuid(number),
+            KeyRef::Text(text) => self.text(text),
+        }
+    }
+
+    const fn short(&self, number: u64) -> u64 {
+        let [a, b, c, _] = self.numbers;
+        fold(fold(number ^ a, b) ^ c, 0x9e37_79b9_7f4a_7c15)
+    }
+
+    const fn uuid(&self, number: u128) -> u64 {
+        let [a, b, c, d] = self.numbers;
+        let (high, low) = ((number >> 64) as u64, number as u64);
+        fold(fold(high ^ a, low ^ b) ^ c, (d ^ low) | 1)
+    }
+
+    fn text(&self, text: &str) -> u64 {
+        self.texts.hash_one(text)
+    }
+}
+
+/// Both halves of the product, folded together.
+const fn fold(a: u64, b: u64) -> u64 {
+    let product = a as u128 * b as u128;
+    (product >> 64) as u64 ^ product as u64
+}
+
+/// Not a lower-case hexadecimal digit. Its high bits survive every `or` with a digit's value.
+const NO_DIGIT: u8 = 0x80;
+
+/// The value of each byte as a digit.
+const DIGITS: [u8; 256] = {
+    let mut digits = [NO_DIGIT; 256];
+    let mut value = 0;
+    while value < 16 {
+        digits[b"0123456789abcdef"[value as usize] as usize] = value;
+        value += 1;
+    }
+    digits
+};
+
+/// The number that the digits spell; `None` when one of them is none.
+fn digits<'a>(bytes: impl IntoIterator<Item = &'a u8>) -> Option<u64> {
+    let (number, seen) = bytes
+        .into_iter()
+        .fold((0_u64, 0_u8), |(number, seen), byte| {
+            let digit = DIGITS[usize::from(*byte)];
+            (number << 4 | u64::from(digit), seen | digit)
+        });
+    (seen & NO_DIGIT == 0).then_some(number)
+}
+
+fn short(bytes: &[u8]) -> Option<u64> {
+    digits(bytes)
+}
+
+fn uuid(bytes: &[u8]) -> Option<u128> {
+    let [first @ .., _] = bytes.first_chunk::<9>()?;
+    let hyphens = [8, 13, 18, 23].map(|place| bytes.get(place) == Some(&b'-'));
+    if hyphens != [true; 4] {
+        return None;
+    }
+    let high = digits(
+        first
+            .iter()
+            .chain(bytes.get(9..13)?)
+            .chain(bytes.get(14..18)?),
+    )?;
+    let low = digits(bytes.get(19..23)?.iter().chain(bytes.get(24..36)?))?;
+    Some(u128::from(high) << 64 | u128::from(low))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn back(account: &str) -> String {
+        match KeyRef::new(account) {
+            KeyRef::Short(number) => ShortKey::new(number).text(),
+            KeyRef::Uuid(number) => UuidKey::new(number).text(),
+            KeyRef::Text(text) => TextKey(text.into()).text(),
+        }
+    }
+
+    #[test]
+    fn only_the_exact_forms_are_numbers() {
+        assert_eq!(KeyRef::new("00000000000000ff"), KeyRef::Short(255));
+        let uuid = "0192f0c1-2345-7890-abcd-ef0123456789";
+        let number = 0x0192_f0c1_2345_7890_abcd_ef01_2345_6789;
+        assert_eq!(KeyRef::new(uuid), KeyRef::Uuid(number));
+        for text in [
+            "",
+            "ff",
+            "00000000000000FF",
+            "00000000000000fg",
+            "0192F0C1-2345-7890-abcd-ef0123456789",
+            "0192f0c1-2345-7890-abcd-ef012345678g",
+            "0192f0c1-2345-7890-abcdef-0123456789",
+            "0192f0c12345-7890-abcd-ef01234567890",
+            "éééééééé",
+            "éééééééééééééééééé",
+        ] {
+            assert_eq!(KeyRef::new(text), KeyRef::Text(text));
+        }
+    }
+
+    #[test]
+    fn a_key_hashes_as_the_account_it_was_made_of() {
+        let seeds = Seeds::new();
+        let short = KeyRef::Short(77);
+        assert_eq!(seeds.of(short), ShortKey::new(77).hash(&seeds));
+        let uuid = KeyRef::Uuid(77 << 64);
+        assert_eq!(seeds.of(uuid), UuidKey::new(77 << 64).hash(&seeds));
+        let text = KeyRef::Text("seventy-seven");
+        assert_eq!(seeds.of(text), TextKey("seventy-seven".into()).hash(&seeds));
+    }
+
+    #[test]
+    fn numbers_in_a_row_spread_over_shards_and_places() {
+        let seeds = Seeds::new();
+        let mut shards = [0_u32; 64];
+        let mut places = [0_u32; 64];
+        for number in 0..64_000_u64 {
+            for hash in [seeds.short(number), seeds.uuid(u128::from(number))] {
+                shards[(hash % 64) as usize] += 1;
+                places[(hash >> 58) as usize] += 1;
+            }
+        }
+        for count in shards.iter().chain(&places) {
+            assert!((1_600..2_400).contains(count), "{shards:?} {places:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_key_gives_its_account_back(
+            account in prop_oneof![
+                ".{0,40}",
+                "[0-9a-fA-F]{16}",
+                "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}",
+                "[0-9a-f-]{36}",
+            ],
+        ) {
+            prop_assert_eq!(back(&account), account);
+        }
+    }
+}
