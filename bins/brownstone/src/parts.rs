@@ -16,17 +16,21 @@ use brownstone_report_cache::{CacheConfig, RegistryView, ReportCache};
 use brownstone_service::{Lookups, Resolutions, directory::SourceDirectory};
 use brownstone_soda::{DatasetId, Freshness, Soda, SodaClient};
 use brownstone_sources::{Deps, Directory, FloodZones, GatedSource, Publisher, Registry};
-use brownstone_store::Store;
+use brownstone_store::{DatabaseKind, Store};
 use brownstone_upstream::{Upstream, UpstreamConfig};
 use secrecy::SecretString;
 use tokio::time::Instant;
 
 use crate::config::{Config, GeocoderKind};
 
-/// Opens the database and brings its schema up to date.
+/// Opens the database and brings its schema up to date. A new one is stamped for the city's own records; only
+/// `serve --sample` makes one for the sample.
 pub(crate) async fn open_store(config: &Config) -> anyhow::Result<Store> {
     let store = Store::open(&config.database_url)?;
     store.migrate().await?;
+    if store.kind().await?.is_none() {
+        store.stamp(DatabaseKind::Real).await?;
+    }
     Ok(store)
 }
 

@@ -47,14 +47,14 @@ pub(crate) async fn serve(mut config: Config, sample: bool) -> anyhow::Result<()
     }
     let clock = clock::clock(&config)?;
     let _only_one = lock_file(&config.database_url)?;
-    let store = parts::open_store(&config).await?;
-    store
-        .stamp(if sample {
-            DatabaseKind::Sample
-        } else {
-            DatabaseKind::Real
-        })
-        .await?;
+    let store = Store::open(&config.database_url)?;
+    store.migrate().await?;
+    let kind = if sample {
+        DatabaseKind::Sample
+    } else {
+        DatabaseKind::Real
+    };
+    store.stamp(kind).await?;
     let (sample_city, origin) = if sample {
         let (city, origin) = sample::start().await?;
         (Some(city), origin)
