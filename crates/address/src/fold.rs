@@ -148,6 +148,14 @@ fn fold_word(
         out.push(token.word.full);
         return 2;
     }
+    if token.text == "SR" && !first {
+        // `EXPRESSWAY SR N`.
+        out.push("SERVICE");
+        if next.is_none_or(|t| t.word.full != "ROAD") {
+            out.push("ROAD");
+        }
+        return 1;
+    }
     out.push(match token.text {
         "DR" if first && next.is_some() => "DR",
         "DOCTOR" => "DR",
@@ -360,6 +368,13 @@ mod tests {
     #[case("RSD", "RIVERSIDE DRIVE")]
     #[case("F.D.R. Dr", "FDR DRIVE")]
     #[case("Union Square W", "UNION SQUARE WEST")]
+    #[case(
+        "Horace Harding Expwy SR N",
+        "HORACE HARDING EXPRESSWAY SERVICE ROAD NORTH"
+    )]
+    #[case("CROSS ISLAND PKWY SR RD S", "CROSS ISLAND PARKWAY SERVICE ROAD SOUTH")]
+    #[case("Dover Grn", "DOVER GREEN")]
+    #[case("216 Greenway S", "216 GREENWAY SOUTH")]
     #[case("S Oxford St", "SOUTH OXFORD STREET")]
     #[case("N Y State Theater", "N Y STATE THEATER")]
     #[case("La Guardia Pl", "LA GUARDIA PLACE")]

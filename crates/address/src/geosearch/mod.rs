@@ -168,9 +168,17 @@ impl GeoSearchGeocoder {
                 scope.boroughs,
             )));
         };
-        let uncertain = matches!(scope.by, By::Nothing | By::State | By::Zip)
-            && hit.change.is_correction()
-            && hit.change != Change::DirectionAdded;
+        let unchecked = typed.place.unknown_city
+            || reading
+                .streets
+                .get(hit.text)
+                .is_some_and(|street| street.dropped.is_some());
+        let corrected = hit.change.is_correction() && hit.change != Change::DirectionAdded;
+        let uncertain = match scope.by {
+            By::Nothing | By::State => unchecked || corrected,
+            By::Zip => corrected,
+            _ => false,
+        };
         if uncertain {
             let candidates = vec![hit.feature.line()];
             return Err(ResolveError::Ambiguous {
@@ -208,6 +216,10 @@ impl GeoSearchGeocoder {
             );
         }
         let street = reading.streets.get(hit.text);
+        if let Some(dropped) = street.and_then(|s| s.dropped.as_deref()) {
+            corrected = true;
+            warnings.push(say::dropped(dropped));
+        }
         if hit.change != Change::None
             && let Some(street) = street
             && street.street.key != hit.feature.street.key

@@ -65,6 +65,8 @@ pub struct StreetText {
     pub street: StreetName,
     /// The unit, without its designator.
     pub unit: Option<String>,
+    /// Words right after the name that are neither its own nor a unit.
+    pub dropped: Option<String>,
 }
 
 impl AddressText {
@@ -84,7 +86,7 @@ pub enum Note {
         /// As read.
         borough: Borough,
     },
-    /// Words that are no part of an address.
+    /// Words in a part of their own that are no part of an address.
     Ignored(String),
     /// Several house numbers, of which the first was taken.
     FirstOfSeveral,
@@ -140,11 +142,29 @@ pub fn parse(text: &str) -> Result<Typed, &'static str> {
             notes,
         });
     }
-    let tail = tail::read(&clean, &tokens, &mut notes);
-    if let Some(zip) = tail.inner_zip.and_then(|at| tokens.get_mut(at)) {
-        *zip = Token::new(",");
+    let mut tail = tail::read(&clean, &tokens, &mut notes);
+    if tail.place.is_silent() {
+        // The city may stand before a unit, or before words that say nothing: `100 BROADWAY, BROOKLYN, APT 4C`.
+        for at in segments::earlier_ends(&tokens) {
+            let (head, rest) = tokens.split_at_checked(at).unwrap_or((&tokens, &[]));
+            let earlier = tail::read(&clean, head, &mut notes);
+            if !earlier.place.is_silent() {
+                let kept = head.get(..earlier.end).unwrap_or_default();
+                tokens = [kept, &[Token::new(",")], rest].concat();
+                tail = tail::Read {
+                    place: earlier.place,
+                    end: tokens.len(),
+                };
+                break;
+            }
+        }
     }
     let mut place = tail.place;
+    if place.is_silent()
+        && let Some(first) = segments::leading_place(&tokens)
+    {
+        place.take(first);
+    }
     let body = tokens.get(..tail.end).unwrap_or_default();
     let kind = match ids::block_and_lot(&tokens) {
         Some((block, lot)) => match place.borough() {

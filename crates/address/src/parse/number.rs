@@ -70,13 +70,36 @@ pub(super) fn starts_a_street(rest: &[Token<'_>]) -> bool {
         [first, ..] if first.any(UNIT | CROSS) => false,
         [first, second, ..] if first.text == "ST" || first.any(TYPE) => {
             // `AVENUE D`, `PARK PLACE`, `ST MARKS`, `PLAZA STREET`.
-            let direction_alone =
-                second.any(DIRECTION) && rest.len() == 2 && first.word.full != "AVENUE";
-            !second.is_break() && !second.any(UNIT | CROSS) && !direction_alone
+            let direction_alone = second.any(DIRECTION)
+                && rest.len() == 2
+                && first.word.full != "AVENUE"
+                && follows_numbers(first);
+            !second.is_break()
+                && !second.any(UNIT | CROSS)
+                && !second.starts_with_digit()
+                && !direction_alone
         }
-        [only] => !only.any(TYPE) && only.text != "ST",
+        [only] => !follows_numbers(only),
         _ => true,
     }
+}
+
+/// Whether a type is one that numbered streets have, so that `42 STREET` is a street and `4619 PARK` is not.
+fn follows_numbers(word: &Token<'_>) -> bool {
+    word.text == "ST"
+        || matches!(
+            word.word.full,
+            "STREET"
+                | "AVENUE"
+                | "ROAD"
+                | "PLACE"
+                | "DRIVE"
+                | "LANE"
+                | "COURT"
+                | "TERRACE"
+                | "CRESCENT"
+                | "BOULEVARD"
+        )
 }
 
 struct Shape {
@@ -428,6 +451,8 @@ mod tests {
     #[case("122 CANOPY WEST 145 STREET", "122", "WEST 145 STREET")]
     #[case("22-28 Reade", "22-28", "READE")]
     #[case("70 St Marks Place", "70", "ST MARKS PLACE")]
+    #[case("216 Greenway S", "216", "GREENWAY S")]
+    #[case("4619 Park", "4619", "PARK")]
     fn numbers_are_told_from_streets(
         #[case] typed: &str,
         #[case] number: &str,
@@ -453,6 +478,8 @@ mod tests {
     #[case("5TH AVENUE")]
     #[case("42 ST & BROADWAY")]
     #[case("8 AVENUE")]
+    #[case("72 CRESCENT")]
+    #[case("69 PLACE")]
     #[case("BROADWAY")]
     #[case("350")]
     #[case("12345678 MAIN STREET")]

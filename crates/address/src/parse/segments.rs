@@ -2,6 +2,7 @@
 
 use super::{AddressText, Kind, Note, number, street};
 use crate::{
+    area::{self, Place},
     fold::{Spelling, StreetName, ending_fits, fold, is_first},
     house::{Suffix, TypedNumber},
     words::{ALONE, CARDINAL, CROSS, DIRECTION, FLOOR, NEAR, TYPE, Token, UNIT},
@@ -55,6 +56,33 @@ pub(super) fn kind(
         return Kind::Nothing;
     }
     Kind::Place(names)
+}
+
+/// Where the text may end if what follows is a unit or says nothing: before a designator, before the last parts.
+pub(super) fn earlier_ends(tokens: &[Token<'_>]) -> Vec<usize> {
+    /// A text with more parts is no address with something behind its city.
+    const PARTS: usize = 4;
+    let unit = tokens.iter().skip(2).position(|t| t.any(UNIT)).map(|at| {
+        let at = at + 2;
+        let floor = tokens.get(at).is_some_and(|t| t.any(FLOOR));
+        let numbered = tokens.get(at - 1).is_some_and(Token::starts_with_digit);
+        at - usize::from(floor && numbered && at > 2)
+    });
+    let breaks = tokens
+        .iter()
+        .enumerate()
+        .rev()
+        .filter(|(at, t)| *at >= 2 && t.is_break())
+        .map(|(at, _)| at)
+        .take(PARTS);
+    unit.into_iter().chain(breaks).collect()
+}
+
+/// The place that the first part is, where others follow: `BROOKLYN, 100 BROADWAY`.
+pub(super) fn leading_place(tokens: &[Token<'_>]) -> Option<Place> {
+    let end = tokens.iter().position(Token::is_break)?;
+    let first = street::text_of(tokens.get(..end)?)?;
+    area::place(&first)
 }
 
 /// Text before `AKA`, `A/K/A`.
@@ -178,31 +206,36 @@ fn address(all: &[Token<'_>], body: &[Token<'_>], main: &Main, notes: &mut Vec<N
     let end = part_end(body);
     let words = body.get(from..end).unwrap_or_default();
     doubtful_ordinals(words, notes);
-    // Words of the tail that follow the street without a comma.
-    let whole = all
-        .get(from..part_end(all))
-        .filter(|longer| longer.len() > words.len())
-        .filter(|longer| {
-            let added = longer.get(words.len()..).unwrap_or_default();
-            end == body.len()
-                && !added
-                    .iter()
-                    .any(|t| t.starts_with_digit() || t.text == "NY")
-        });
+    // Words of the tail that follow the street without a comma: all of them (`7 AVENUE MALBA`), or a direction that
+    // was read as part of a neighbourhood (`LORING PLACE SOUTH BRONX`).
+    let after = all
+        .get(end..part_end(all))
+        .filter(|_| end == body.len())
+        .unwrap_or_default();
+    let taken = |count: usize| all.get(from..end + count);
+    let names_only = !after
+        .iter()
+        .any(|t| t.starts_with_digit() || t.text == "NY");
+    let whole = taken(after.len()).filter(|_| !after.is_empty() && names_only);
+    let directed = taken(1).filter(|_| after.len() > 1 && after.first().is_some_and(is_direction));
     let mut readings = vec![AddressText {
         number: read.number,
-        streets: street::split(words, whole, read.direction, notes),
+        streets: street::split(words, [whole, directed], read.direction),
     }];
     if let Some((number, taken)) = read.or_only {
         let words = body.get(main.at + taken..end).unwrap_or_default();
         readings.push(AddressText {
             number,
-            streets: street::split(words, None, None, &mut Vec::new()),
+            streets: street::split(words, [None; 2], None),
         });
     }
     readings.retain(|reading| !reading.streets.is_empty());
     other_parts(body, main, end, &mut readings, notes);
     Kind::Address(readings)
+}
+
+fn is_direction(word: &Token<'_>) -> bool {
+    word.any(DIRECTION)
 }
 
 /// The parts before and after the street's: a unit, or words that are ignored.
@@ -236,8 +269,10 @@ fn other_parts(
             if unit.is_none() {
                 unit = street::unit_text(part);
             }
-        } else if crate::area::place(&joined(part)).is_none() {
-            street::note_ignored(part, notes);
+        } else if let Some(text) = street::text_of(part)
+            && area::place(&text).is_none()
+        {
+            notes.push(Note::Ignored(text));
         }
     }
     for street in readings.iter_mut().flat_map(|r| &mut r.streets) {
@@ -245,17 +280,6 @@ fn other_parts(
             street.unit.clone_from(&unit);
         }
     }
-}
-
-fn joined(words: &[Token<'_>]) -> String {
-    let mut out = String::new();
-    for word in words {
-        if !out.is_empty() {
-            out.push(' ');
-        }
-        out.push_str(word.text);
-    }
-    out
 }
 
 fn doubtful_ordinals(words: &[Token<'_>], notes: &mut Vec<Note>) {
@@ -280,7 +304,7 @@ fn reversed(body: &[Token<'_>]) -> Option<Kind> {
     }
     Some(Kind::Address(vec![AddressText {
         number: TypedNumber::plain(value, Suffix::NONE),
-        streets: street::split(street, None, None, &mut Vec::new()),
+        streets: street::split(street, [None; 2], None),
     }]))
 }
 

@@ -1,6 +1,6 @@
 //! Where a street's name ends, and what stands after it.
 
-use super::{Note, StreetText};
+use super::StreetText;
 use crate::{
     fold::{Spelling, StreetName, fold, is_street_type},
     words::{ALONE, CROSS, DIRECTION, FLOOR, NEAR, NOISE, TYPE, Token, UNIT, UNIT_AFTER_STREET},
@@ -8,13 +8,12 @@ use crate::{
 
 /// The street of these words, with less and less of what may be its own; the last one has no unit left in it.
 ///
-/// `words` are those between the number and the next part of the text; `with_area` is how many of the words that were
-/// read as a neighbourhood may be the street's own (`7 AVENUE MALBA`).
+/// `words` are those between the number and the next part of the text; `longer` are the same with words that were read
+/// as a neighbourhood and may be the street's own (`7 AVENUE MALBA`).
 pub(super) fn split(
     words: &[Token<'_>],
-    with_area: Option<&[Token<'_>]>,
+    longer: [Option<&[Token<'_>]>; 2],
     direction: Option<&'static str>,
-    notes: &mut Vec<Note>,
 ) -> Vec<StreetText> {
     let words = before_cross(words);
     let hard = hard_unit(words);
@@ -28,10 +27,10 @@ pub(super) fn split(
             None => name,
         }
     };
-    if let Some(longer) = with_area
-        && hard == words.len()
-    {
-        push(&mut streets, named(longer), None);
+    if hard == words.len() {
+        for longer in longer.into_iter().flatten() {
+            push(&mut streets, named(longer), None);
+        }
     }
     let explicit = unit_text(words.get(hard..).unwrap_or_default());
     if end < own.len() {
@@ -44,12 +43,14 @@ pub(super) fn split(
                 unit_text(left),
             );
         } else {
-            note_ignored(own.get(end..).unwrap_or_default(), notes);
             push(
                 &mut streets,
                 named(words.get(..end).unwrap_or_default()),
                 explicit,
             );
+            if let Some(last) = streets.last_mut() {
+                last.dropped = text_of(own.get(end..).unwrap_or_default());
+            }
         }
     } else {
         push(&mut streets, named(own), explicit);
@@ -59,7 +60,11 @@ pub(super) fn split(
 
 fn push(streets: &mut Vec<StreetText>, street: StreetName, unit: Option<String>) {
     if !street.key.is_empty() {
-        streets.push(StreetText { street, unit });
+        streets.push(StreetText {
+            street,
+            unit,
+            dropped: None,
+        });
     }
 }
 
@@ -152,8 +157,18 @@ fn street_end(words: &[Token<'_>]) -> usize {
     }
 }
 
-/// A name without a type ends before a word such as `3B`, which no name ends in.
+/// A name without a type ends before a word such as `3B`, which no name ends in, and before `FRNT 6`.
 fn untyped_end(words: &[Token<'_>]) -> usize {
+    let short = |t: &Token<'_>| t.text.len() <= 2 || t.starts_with_digit();
+    let worded = words
+        .iter()
+        .enumerate()
+        .skip(1)
+        .find(|(at, t)| t.any(UNIT_AFTER_STREET) && words.get(at + 1).is_none_or(short))
+        .map(|(at, _)| at);
+    if let Some(at) = worded {
+        return at;
+    }
     let unit = words.len() >= 2
         && words.last().is_some_and(|t| {
             t.text.len() <= 4
@@ -194,8 +209,8 @@ pub(super) fn unit_text(words: &[Token<'_>]) -> Option<String> {
     (!out.is_empty()).then_some(out)
 }
 
-/// Says that words were passed over.
-pub(super) fn note_ignored(words: &[Token<'_>], notes: &mut Vec<Note>) {
+/// Words on one line; `None` where there are none.
+pub(super) fn text_of(words: &[Token<'_>]) -> Option<String> {
     let mut text = String::new();
     for word in words.iter().filter(|t| !t.is_break()) {
         if !text.is_empty() {
@@ -203,9 +218,7 @@ pub(super) fn note_ignored(words: &[Token<'_>], notes: &mut Vec<Note>) {
         }
         text.push_str(word.text);
     }
-    if !text.is_empty() {
-        notes.push(Note::Ignored(text));
-    }
+    (!text.is_empty()).then_some(text)
 }
 
 #[cfg(test)]
@@ -243,6 +256,8 @@ mod tests {
     #[case("W 97TH # 5N", "WEST 97", Some("5N"))]
     #[case("MARCUS GARVEY 3B", "MARCUS GARVEY", Some("3B"))]
     #[case("WEST 15TH", "WEST 15", None)]
+    #[case("HUDSON FRNT 6", "HUDSON", Some("FRNT 6"))]
+    #[case("HUNTS POINT TERMINAL MARKET", "HUNTS POINT TERMINAL MARKET", None)]
     #[case("WORTH ST REAR", "WORTH STREET", Some("REAR"))]
     #[case("CENTRE ST BETWEEN WORTH AND PEARL", "CENTRE STREET", None)]
     #[case("73RD STREET SUITE NO 110", "73 STREET", Some("110"))]
@@ -253,7 +268,7 @@ mod tests {
         #[case] unit: Option<&str>,
     ) {
         let words = tokens(typed);
-        let streets = split(&words, None, None, &mut Vec::new());
+        let streets = split(&words, [None; 2], None);
         let last = streets.last().unwrap();
         assert_eq!(last.street.name, street);
         assert_eq!(last.unit.as_deref(), unit);

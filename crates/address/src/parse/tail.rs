@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     area::{self, Boroughs, Place, PlaceKind, ZipArea},
-    words::{ALONE, DIRECTION, TYPE, Token, UNIT},
+    words::{ALONE, DIRECTION, TYPE, Token},
 };
 
 /// Whether `New York` was typed, and as what.
@@ -42,6 +42,8 @@ pub struct Where {
     pub(crate) outside: Option<String>,
     /// A name that a Nassau village shares: if no row agrees, the text means the village.
     pub(crate) on_the_line: bool,
+    /// Words that seem to be a city, and none that we know.
+    pub(crate) unknown_city: bool,
     /// How often `NY` was typed; `New York` counts twice.
     new_yorks: u8,
 }
@@ -102,12 +104,18 @@ impl Where {
         }
     }
 
-    /// Words left over between street and state are a city that we do not know: outside, unless something else is said.
+    /// Whether nothing at all was said.
+    pub(super) fn is_silent(&self) -> bool {
+        !self.says_city() && self.new_yorks == 0 && self.zip.is_none() && self.outside.is_none()
+    }
+
+    /// Words left over behind the street may be a city that we do not know. With the state behind them they are one, and
+    /// outside; without it they leave a doubt.
     pub(super) fn look_at_the_rest(&mut self, body: &[Token<'_>], kind: &Kind, notes: &[Note]) {
         // `New York, NY` has its city; `New York` alone may be the state.
         let known = self.says_city()
             || self.outside.is_some()
-            || !(1..=2).contains(&self.new_yorks)
+            || self.new_yorks > 2
             || !self.zip_boroughs().is_empty();
         if known || !matches!(kind, Kind::Address(_)) {
             return;
@@ -124,7 +132,33 @@ impl Where {
             });
         let ignored = notes.iter().any(|n| matches!(n, Note::Ignored(_)));
         if is_name && ignored {
-            self.outside = Some("a city that is not in the five boroughs".to_owned());
+            if self.new_yorks == 0 {
+                self.unknown_city = true;
+            } else {
+                self.outside = Some("a city that is not in the five boroughs".to_owned());
+            }
+        }
+    }
+
+    /// Takes what a place's name says.
+    pub(super) fn take(&mut self, place: Place) {
+        match place.kind {
+            PlaceKind::Borough => {
+                self.named = self.named.or_else(|| place.boroughs.single());
+            }
+            PlaceKind::City | PlaceKind::Neighborhood | PlaceKind::Line => {
+                if self.hinted.is_empty() {
+                    self.hinted = place.boroughs;
+                    self.is_city = place.kind != PlaceKind::Neighborhood;
+                    self.area = Some(PlaceText(place));
+                    self.on_the_line = place.kind == PlaceKind::Line;
+                }
+            }
+            PlaceKind::Outside => {
+                if !self.says_city() {
+                    self.outside.get_or_insert_with(|| place.label.to_owned());
+                }
+            }
         }
     }
 }
@@ -134,8 +168,6 @@ pub(super) struct Read {
     pub(super) place: Where,
     /// Where what is before it ends.
     pub(super) end: usize,
-    /// A ZIP that stands before that.
-    pub(super) inner_zip: Option<usize>,
 }
 
 /// Reads the end of a text.
@@ -148,14 +180,12 @@ pub(super) fn read(clean: &str, tokens: &[Token<'_>], notes: &mut Vec<Note>) -> 
         zip_at: None,
     };
     while tail.step(notes) {}
-    let inner_zip = tail.inner_zip();
     if tail.place.new_yorks >= 2 {
         tail.place.new_york = NewYork::City;
     }
     Read {
         place: tail.place,
         end: tail.end,
-        inner_zip,
     }
 }
 
@@ -233,31 +263,15 @@ impl<'a> Tail<'_, 'a> {
         if self.zip_at.is_some() || !self.leaves_a_street(self.end - 1) {
             return false;
         }
+        // Five digits before a city are a unit, unless they are a ZIP of the city's surroundings: `22716, QUEENS`.
+        let at_end = !self.place.says_city() && self.place.new_yorks == 0;
+        if !at_end && area::zip_area(zip) == ZipArea::Elsewhere {
+            return false;
+        }
         self.place.zip = Some(zip);
         self.zip_at = Some(self.end - 1);
         self.end -= 1;
         true
-    }
-
-    /// A ZIP that is not at the end: `24 5 AVE 10011 APT 4`.
-    fn inner_zip(&mut self) -> Option<usize> {
-        if self.zip_at.is_some() {
-            return None;
-        }
-        for at in 3..self.end {
-            let token = self.tokens.get(at)?;
-            let follows = self.tokens.get(at + 1);
-            let ends_there = follows.is_none_or(|t| t.is_break() || t.any(UNIT));
-            if token.text.len() == 5
-                && ends_there
-                && let Some(zip) = zip_of(token.text)
-                && matches!(area::zip_area(zip), ZipArea::City(_))
-            {
-                self.place.zip = Some(zip);
-                return Some(at);
-            }
-        }
-        None
     }
 
     fn new_york(&mut self) -> bool {
@@ -345,7 +359,7 @@ impl<'a> Tail<'_, 'a> {
             if !self.leaves_a_street(start) || !self.may_be(place, start) {
                 continue;
             }
-            self.take_place(place);
+            self.place.take(place);
             self.end = start;
             return true;
         }
@@ -366,29 +380,6 @@ impl<'a> Tail<'_, 'a> {
         match place.kind {
             PlaceKind::Borough | PlaceKind::City => true,
             PlaceKind::Neighborhood | PlaceKind::Line | PlaceKind::Outside => ended,
-        }
-    }
-
-    fn take_place(&mut self, place: Place) {
-        match place.kind {
-            PlaceKind::Borough => {
-                self.place.named = self.place.named.or_else(|| place.boroughs.single());
-            }
-            PlaceKind::City | PlaceKind::Neighborhood | PlaceKind::Line => {
-                if self.place.hinted.is_empty() {
-                    self.place.hinted = place.boroughs;
-                    self.place.is_city = place.kind != PlaceKind::Neighborhood;
-                    self.place.area = Some(PlaceText(place));
-                    self.place.on_the_line = place.kind == PlaceKind::Line;
-                }
-            }
-            PlaceKind::Outside => {
-                if !self.place.says_city() {
-                    self.place
-                        .outside
-                        .get_or_insert_with(|| place.label.to_owned());
-                }
-            }
         }
     }
 
@@ -423,27 +414,28 @@ impl<'a> Tail<'_, 'a> {
 
     /// Whether the words before `end` still hold a street, or a name: nothing is taken off an address that is its street.
     fn leaves_a_street(&self, end: usize) -> bool {
-        let mut words = self
-            .tokens
-            .get(..end)
-            .unwrap_or_default()
-            .iter()
-            .filter(|t| !t.is_break() && t.text != "-" && t.text != "#")
-            .peekable();
-        let number_first = words
-            .peek()
-            .is_some_and(|t| t.starts_with_digit() && (t.all_digits() || !t.is_street_number()));
-        if number_first {
-            words.next();
-        }
-        let mut seen = 0;
-        let mut only_directions = true;
-        for token in words {
-            seen += 1;
-            only_directions &= token.any(DIRECTION);
-        }
-        seen > 0 && !only_directions
+        let before = self.tokens.get(..end).unwrap_or_default();
+        let part = before.rsplit(Token::is_break).next().unwrap_or_default();
+        let starts_with_number =
+            |words: &[Token<'_>]| words.iter().find(|t| is_word(t)).is_some_and(is_number);
+        // A part that has a number must keep its street: `SCHOOL: 2800 OCEAN PARKWAY`.
+        let words = if starts_with_number(part) {
+            part
+        } else {
+            before
+        };
+        let skip = usize::from(starts_with_number(words));
+        let mut names = words.iter().filter(|t| is_word(t)).skip(skip).peekable();
+        names.peek().is_some() && !names.all(|t| t.any(DIRECTION))
     }
+}
+
+fn is_word(token: &&Token<'_>) -> bool {
+    !token.is_break() && token.text != "-" && token.text != "#"
+}
+
+fn is_number(token: &Token<'_>) -> bool {
+    token.starts_with_digit() && (token.all_digits() || !token.is_street_number())
 }
 
 /// `10118`, `10118-0110`, `101180110`.

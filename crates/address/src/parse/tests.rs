@@ -71,7 +71,45 @@ fn address(text: &str) -> (Typed, AddressText) {
     "ANDES ROAD",
     Some(Borough::Manhattan)
 )]
-#[case("Brooklyn, 100 Broadway", "100", "BROADWAY", None)]
+#[case("Brooklyn, 100 Broadway", "100", "BROADWAY", Some(Borough::Brooklyn))]
+#[case(
+    "100 Broadway, Brooklyn, Apt 4C",
+    "100",
+    "BROADWAY",
+    Some(Borough::Brooklyn)
+)]
+#[case(
+    "100 Broadway Brooklyn Apt 4C",
+    "100",
+    "BROADWAY",
+    Some(Borough::Brooklyn)
+)]
+#[case(
+    "100 Broadway, Bushwick, 4C",
+    "100",
+    "BROADWAY",
+    Some(Borough::Brooklyn)
+)]
+#[case(
+    "1 Main St Brooklyn 11201 Apt 3",
+    "1",
+    "MAIN STREET",
+    Some(Borough::Brooklyn)
+)]
+#[case(
+    "1471 3rd Ave, New York, NY 10028, Stati Uniti",
+    "1471",
+    "3 AVENUE",
+    Some(Borough::Manhattan)
+)]
+#[case(
+    "Abraham Lincoln High School: 2800 Ocean Parkway Brooklyn",
+    "2800",
+    "OCEAN PARKWAY",
+    Some(Borough::Brooklyn)
+)]
+#[case("5 Ave 350", "350", "5 AVENUE", None)]
+#[case("55-30 98 pl corona", "55-30", "98 PLACE", Some(Borough::Queens))]
 #[case(
     "48 Sterling Ct, Brooklyn",
     "48",
@@ -111,6 +149,10 @@ fn number_street_and_borough(
 #[case("6 Montague Terrace Apt #A-2 Brooklyn NY", "A-2")]
 #[case("52 Ten Eyck St 3B Brooklyn NY", "3B")]
 #[case("24 5 Ave 10011 Apt 4", "4")]
+#[case("227-16 67TH AVENUE, 22716, Queens", "22716")]
+#[case("100 Broadway, Brooklyn, Apt 4C", "4C")]
+#[case("100 Broadway Brooklyn 2nd Floor", "2ND FLOOR")]
+#[case("100 Broadway, Bushwick, 4C", "4C")]
 fn units_are_kept_without_their_designator(#[case] text: &str, #[case] unit: &str) {
     let (_, reading) = address(text);
     assert_eq!(reading.street().unwrap().unit.as_deref(), Some(unit));
@@ -205,6 +247,9 @@ fn what_was_changed_is_noted() {
     assert!(matches!(&typed.notes[..], [Note::Misspelled { .. }]));
     let (typed, _) = address("1 Centre Street, Municipal Building, Manhattan");
     assert!(matches!(&typed.notes[..], [Note::Ignored(text)] if text == "MUNICIPAL BUILDING"));
+    let (_, reading) = address("685 First Avenue construction project, Manhattan");
+    let street = reading.street().unwrap();
+    assert_eq!(street.dropped.as_deref(), Some("CONSTRUCTION PROJECT"));
     let (typed, _) = address("217, 219 Main Street");
     assert_eq!(typed.notes, [Note::FirstOfSeveral]);
     let (typed, _) = address("30-53 8ND STREET, JACKSON HEIGHTS");

@@ -5,7 +5,7 @@ use brownstone_domain::Match;
 use super::{
     building,
     choose::contradicts_zip,
-    ids,
+    ids, say,
     search::{Change, Hit},
 };
 use crate::{
@@ -56,6 +56,11 @@ pub(super) fn of_hit(
 ) -> Resolved {
     let (place, own) = building_of(index, hit.row.building, &mut warnings);
     let street = reading.streets.get(hit.text);
+    let dropped = street.and_then(|street| street.dropped.as_deref());
+    if let Some(dropped) = dropped {
+        warnings.push(say::dropped(dropped));
+    }
+    let corrected = corrected || dropped.is_some();
     let canonical =
         own && index.building(place).row == hit.at && (hit.shown || hit.name == Change::TypeAdded);
     Resolved {

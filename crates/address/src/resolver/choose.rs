@@ -337,7 +337,12 @@ fn doubt(
             scope.boroughs,
         )));
     }
-    if !hit.is_corrected() {
+    let unchecked = place.unknown_city
+        || reading
+            .streets
+            .get(hit.text)
+            .is_some_and(|street| street.dropped.is_some());
+    if !hit.is_corrected() && !unchecked {
         return Ok(());
     }
     let refuse = |hits: &[Hit]| {
@@ -348,9 +353,11 @@ fn doubt(
         })
     };
     match scope.by {
-        By::Nothing | By::State if hit.name != Change::DirectionAdded => refuse(&[*hit]),
+        By::Nothing | By::State if unchecked || hit.name != Change::DirectionAdded => {
+            refuse(&[*hit])
+        }
         // The ZIP alone said where: the address as typed may stand in another borough.
-        By::Zip => {
+        By::Zip if hit.is_corrected() => {
             let mut elsewhere: Vec<Hit> = readings
                 .iter()
                 .flat_map(|r| exact(index, r, Boroughs::ALL.without(scope.boroughs)).hits)

@@ -28,6 +28,11 @@ pub(crate) const fn no_building(kind: &Kind) -> &'static str {
     }
 }
 
+/// Words after a street's name that were passed over.
+pub(crate) fn dropped(text: &str) -> String {
+    format!("\"{text}\" after the street's name was ignored.")
+}
+
 /// Several candidates.
 pub(crate) fn several(candidates: &[String]) -> String {
     format!(

@@ -229,6 +229,15 @@ pub(crate) fn variants(street: &StreetName) -> Vec<(StreetName, Change)> {
     {
         out.push((StreetName::of_words([letter, *kind]), Change::TypeAdded));
     }
+    // `HARBOR POINT S`: a direction behind a name without a type.
+    if let [name @ .., letter] = words.as_slice()
+        && !name.is_empty()
+        && letter.len() == 1
+        && let Some(direction) = DIRECTIONS.iter().find(|d| d.starts_with(letter))
+    {
+        let name = StreetName::of_words(name.iter().copied().chain([*direction]));
+        out.push((name, Change::TypeAdded));
+    }
     // `CENTRE S`, `28 S`.
     if let [name @ .., "S"] = words.as_slice()
         && !name.is_empty()
@@ -245,6 +254,7 @@ pub(crate) fn variants(street: &StreetName) -> Vec<(StreetName, Change)> {
     let ends_in_direction = has_type(street) && is_direction(last);
     let untyped = !is_type(last) && !ends_in_direction;
     if untyped {
+        out.extend(retyped(&words).map(|name| (name, Change::Spelling)));
         out.extend(
             STREET_TYPES
                 .iter()
@@ -260,6 +270,36 @@ pub(crate) fn variants(street: &StreetName) -> Vec<(StreetName, Change)> {
         );
     }
     out
+}
+
+/// The name with its type spelled right, where the last word, or the one before a direction, is nearly one: `49 STRET`.
+fn retyped<'w>(words: &'w [&str]) -> impl Iterator<Item = StreetName> + 'w {
+    // Behind a type that was not recognised, a letter was not read as a direction.
+    let direction = words.last().and_then(|last| {
+        DIRECTIONS
+            .iter()
+            .find(|d| **d == *last || (last.len() == 1 && d.starts_with(last)))
+    });
+    let at = words
+        .len()
+        .saturating_sub(1 + usize::from(direction.is_some()));
+    let written = words
+        .get(at)
+        .copied()
+        .filter(|_| at > 0)
+        .unwrap_or_default();
+    STREET_TYPES
+        .iter()
+        .filter(move |kind| {
+            let most = if kind.len() >= 8 { 2 } else { 1 };
+            written.len() >= 4
+                && written.len().abs_diff(kind.len()) <= most
+                && strsim::osa_distance(written, kind) <= most
+        })
+        .map(move |kind| {
+            let before = words.iter().copied().take(at);
+            StreetName::of_words(before.chain([*kind]).chain(direction.copied()))
+        })
 }
 
 /// Which rows of a street count.

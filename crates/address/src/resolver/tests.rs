@@ -93,6 +93,7 @@ fn bin(resolved: &Resolved) -> String {
 #[case("508B brook ave bronx", "2117344")]
 #[case("2121 Eastchester Rd, Bronx", "2097543")]
 #[case("1401 Pelham Pkwy South, Bronx", "2097546")]
+#[case("1401 Pelham Parkway South Bronx", "2097546")]
 #[case("Castle Williams", "1086428")]
 #[case("Avery Fisher Hall", "1028850")]
 #[case("6 BOWERY, NEW YORK, NY 11220", "1003001")]
@@ -152,6 +153,8 @@ fn nothing_is_found(#[case] text: &str, #[case] why: &str) {
 #[case("300 125th st", 2)]
 #[case("239-02 hillside ave", 2)]
 #[case("33-33 broadway", 1)]
+#[case("207 37 Street, Springfield", 1)]
+#[case("207 37 Street Springfield", 1)]
 #[case("450 w 37th st, new york, ny 11232", 2)]
 #[case("1000930020", 2)]
 fn several_fit(#[case] text: &str, #[case] count: usize) {
@@ -239,6 +242,21 @@ fn invalid_texts(#[case] text: &str) {
     "207 37 Street, Brookllyn",
     Match::Corrected,
     "\"BROOKLLYN\" was read as Brooklyn."
+)]
+#[case(
+    "207 37 Street construction project, Brooklyn",
+    Match::Corrected,
+    "\"CONSTRUCTION PROJECT\" after the street's name was ignored."
+)]
+#[case(
+    "207 37 Stret, Brooklyn",
+    Match::Corrected,
+    "\"37 STRET\" was read as 37 STREET."
+)]
+#[case(
+    "1401 Pelham Parkwey S, Bronx",
+    Match::Corrected,
+    "was read as PELHAM PARKWAY SOUTH"
 )]
 #[case("96 6th, Manhattan", Match::Exact, "\"6\" was read as 6 AVENUE.")]
 #[case("450 West 37 Street, New York", Match::Exact, "")]
