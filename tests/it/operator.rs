@@ -208,3 +208,58 @@ async fn the_main_job_runs_in_the_terminal_against_any_city() {
         ]
     );
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_doctor_finds_every_part_well_and_every_dataset_as_the_catalogue_says() {
+    let server = Server::sample().await;
+    let doctor = || {
+        server
+            .operator_command(&["doctor", "--sources"])
+            .env("BROWNSTONE_SODA_URL", &server.city)
+            .env("BROWNSTONE_NYS_SODA_URL", &server.city)
+            .env("BROWNSTONE_FEMA_URL", &server.city)
+            .env("BROWNSTONE_GEOSEARCH_URL", &server.city)
+            .output()
+    };
+    let well = doctor().await.unwrap();
+    let said = String::from_utf8(well.stdout).unwrap();
+    assert!(well.status.success(), "{said}");
+    for part in [
+        "database",
+        "budgets",
+        "clock",
+        "keys",
+        "addresses",
+        "city open data",
+    ] {
+        assert!(said.contains(&format!("ok    {part}")), "{part}: {said}");
+    }
+
+    server.set_fault("views", "gone").await;
+    let ill = doctor().await.unwrap();
+    let said = String::from_utf8(ill.stdout).unwrap();
+    assert!(!ill.status.success(), "{said}");
+    assert!(said.contains("FAIL  nyc_ecb (6bgk-3dad)"), "{said}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_backup_is_a_database_of_its_own_and_never_overwrites() {
+    let server = Server::sample().await;
+    server.lookup("700 Brook Avenue, Bronx").await;
+    let path = server.folder().join("backup.db");
+    let path = path.to_str().unwrap();
+    server.operator(&["backup", path]).await;
+    let again = server.operator_output(&["backup", path]).await;
+    assert!(
+        !again.status.success(),
+        "a file that exists is not overwritten"
+    );
+    let keys = server
+        .operator_command(&["key", "list", "--account", "demo@example.com"])
+        .env("BROWNSTONE_DATABASE_URL", format!("sqlite://{path}"))
+        .output()
+        .await
+        .unwrap();
+    let keys = String::from_utf8(keys.stdout).unwrap();
+    assert!(keys.contains("sample"), "{keys}");
+}

@@ -2,6 +2,7 @@
 
 use std::{process::ExitCode, time::Duration};
 
+use brownstone_domain::Limits;
 use brownstone_store::Store;
 use tokio::time::Instant;
 
@@ -101,7 +102,34 @@ async fn database(config: &Config, findings: &mut Findings) {
         Err(error) => findings.bad(
             "database",
             &error.to_string(),
-            "Check that the database runs and that database_url names it.",
+            "Check that the database runs and that database_url names it; a new one wants `brownstone migrate` first.",
+        ),
+    }
+    budgets(config, &store, findings).await;
+}
+
+/// Budgets that instances share must answer; those in the process need no check.
+async fn budgets(config: &Config, store: &Store, findings: &mut Findings) {
+    let shared = config.quota_url.is_some() || config.database_url.starts_with("postgres");
+    if !shared {
+        Findings::good(
+            "budgets",
+            "kept in the serving process, written ahead to the database",
+        );
+        return;
+    }
+    let asked = async {
+        let clock = clock::clock(config)?;
+        let budgets = parts::Budgets::open(config, store, &clock).await?;
+        let view = budgets.quota.peek("doctor", Limits::default()).await;
+        view.map_err(|error| anyhow::anyhow!("{}", error.detail()))
+    };
+    match asked.await {
+        Ok(_) => Findings::good("budgets", "the shared store answers"),
+        Err(error) => findings.bad(
+            "budgets",
+            &format!("{error:#}"),
+            "Check quota_url, and that the store it names runs: calls answer 503 until it does.",
         ),
     }
 }
