@@ -58,7 +58,7 @@ const BUILDINGS: &[(&str, &str, &str, &[&str])] = &[
         &[
             "1401 Pelham Parkway South, Bronx",
             "1401 pelham pkwy s, bronx",
-            "1401 Pelham Pkwy S, Bronx NY 10461",
+            "1401 Pelham Pkwy South Bronx NY",
         ],
     ),
     (

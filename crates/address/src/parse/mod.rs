@@ -13,7 +13,11 @@ mod tail;
 use brownstone_domain::{Bbl, Bin, Borough};
 
 pub use self::tail::{NewYork, Where};
-use crate::{fold::StreetName, house::TypedNumber, words::Token};
+use crate::{
+    fold::StreetName,
+    house::TypedNumber,
+    words::{DIRECTION, Token},
+};
 
 /// A typed text, taken apart.
 #[derive(Debug, Clone, PartialEq)]
@@ -166,7 +170,7 @@ pub fn parse(text: &str) -> Result<Typed, &'static str> {
         place.take(first);
     }
     let body = tokens.get(..tail.end).unwrap_or_default();
-    let kind = match ids::block_and_lot(&tokens) {
+    let mut kind = match ids::block_and_lot(&tokens) {
         Some((block, lot)) => match place.borough() {
             Some(borough) => Bbl::new(borough, block, lot).map_or(
                 Kind::BadIdentifier("The block or the lot is outside its range."),
@@ -176,6 +180,15 @@ pub fn parse(text: &str) -> Result<Typed, &'static str> {
         },
         None => segments::kind(&clean, &tokens, body, &mut notes),
     };
+    // `PELHAM PKWY SOUTH BRONX`: the direction may be the street's and not the neighbourhood's. A last resort.
+    if let Kind::Address(readings) = &mut kind
+        && tokens.get(tail.end).is_some_and(|next| next.any(DIRECTION))
+    {
+        let longer = tokens.get(..=tail.end).unwrap_or_default();
+        if let Kind::Address(more) = segments::kind(&clean, &tokens, longer, &mut Vec::new()) {
+            readings.extend(more);
+        }
+    }
     place.look_at_the_rest(body, &kind, &notes);
     Ok(Typed { kind, place, notes })
 }
