@@ -28,6 +28,7 @@ pub const DAY_US: u64 = 86_400_000_000;
 /// assert_eq!(day_of(DAY_US - 1), 0);
 /// assert_eq!(day_of(DAY_US), 1);
 /// ```
+#[inline]
 pub const fn day_of(now_us: u64) -> u32 {
     // u64::MAX / DAY_US is 213,503,982: it always fits.
     (now_us / DAY_US) as u32
@@ -99,6 +100,7 @@ impl Record {
     pub const WHOLE_BUCKET: u64 = u64::MAX;
 
     /// The record as of `now_us`: deficit paid down, day rolled over. A clock that stepped back counts as standing still.
+    #[inline]
     pub(crate) fn settled(&self, now_us: u64, limits: Limits) -> Self {
         let at = now_us.max(self.last_us);
         let per_minute = u64::from(limits.per_minute());
@@ -131,65 +133,76 @@ impl Record {
     /// Decides a charge of `cost` at `now_us`: both budgets or neither.
     ///
     /// A cost of 0 is always admitted and leaves the record as it is.
+    #[inline]
     pub fn charge(&self, now_us: u64, cost: Units, limits: Limits) -> Outcome {
         if cost == Units::ZERO {
             return Outcome::admitted(self, now_us, cost, limits);
         }
         let before = self.settled(now_us, limits);
+        match before.bear(cost, limits) {
+            Some(after) => Outcome::admitted_settled(after, now_us, cost, limits),
+            None => before.refuse(now_us, cost, limits),
+        }
+    }
+
+    /// The record after a charge of more than 0, where both budgets bear it: what [`Self::charge`] admits, and nothing
+    /// around it.
+    #[inline]
+    pub(crate) fn admit(&self, now_us: u64, cost: Units, limits: Limits) -> Option<Self> {
+        self.settled(now_us, limits).bear(cost, limits)
+    }
+
+    /// This settled record after a charge, where both budgets bear it.
+    #[inline]
+    fn bear(&self, cost: Units, limits: Limits) -> Option<Self> {
+        let deficit = self.deficit_with(cost);
+        let spent = self.spent.checked_add(cost.get())?;
+        let fits = deficit <= capacity(limits) && spent <= limits.per_day();
+        fits.then_some(Self {
+            deficit,
+            spent,
+            ..*self
+        })
+    }
+
+    /// Why this settled record does not bear a charge.
+    #[cold]
+    fn refuse(&self, now_us: u64, cost: Units, limits: Limits) -> Outcome {
+        let view = View::of_settled(*self, now_us, limits);
         if let Some((budget, ceiling)) = too_large(cost, limits) {
             return Outcome::TooLarge {
                 budget,
                 ceiling,
-                view: View::of_settled(before, now_us, limits),
+                view,
             };
         }
-        let deficit = before
-            .deficit
-            .saturating_add(u64::from(cost.get()) * SUB_UNITS);
-        let spent = u64::from(before.spent) + u64::from(cost.get());
-        let capacity = u64::from(limits.per_minute()) * SUB_UNITS;
-        // `spent` fits a u32 where it is at most the ceiling, which is one.
-        match u32::try_from(spent) {
-            Ok(spent) if deficit <= capacity && spent <= limits.per_day() => {
-                let after = Self {
-                    deficit,
-                    spent,
-                    ..before
-                };
-                Outcome::Admitted {
-                    record: after,
-                    charge: Charge {
-                        cost,
-                        charged_at_us: after.last_us,
-                        day: after.day,
-                        limits,
-                    },
-                    view: View::of_settled(after, now_us, limits),
-                }
-            }
-            _ => {
-                // Here cost <= per_minute, hence per_minute >= 1.
-                let minute_us = deficit
-                    .saturating_sub(capacity)
-                    .div_ceil(u64::from(limits.per_minute()));
-                let day_us = if spent > u64::from(limits.per_day()) {
-                    day_end_us(before.day).saturating_sub(before.last_us)
-                } else {
-                    0
-                };
-                let (budget, wait_us) = if day_us > minute_us {
-                    (Budget::Day, day_us)
-                } else {
-                    (Budget::Minute, minute_us)
-                };
-                Outcome::Short {
-                    budget,
-                    // A clock behind the record must catch up with it first.
-                    wait_us: (before.last_us - now_us.min(before.last_us)).saturating_add(wait_us),
-                    view: View::of_settled(before, now_us, limits),
-                }
-            }
+        // Here cost <= per_minute, hence per_minute >= 1.
+        let minute_us = self
+            .deficit_with(cost)
+            .saturating_sub(capacity(limits))
+            .div_ceil(u64::from(limits.per_minute()));
+        let spent = u64::from(self.spent) + u64::from(cost.get());
+        let day_us = if spent > u64::from(limits.per_day()) {
+            day_end_us(self.day).saturating_sub(self.last_us)
+        } else {
+            0
+        };
+        let (budget, wait_us) = if day_us > minute_us {
+            (Budget::Day, day_us)
+        } else {
+            (Budget::Minute, minute_us)
+        };
+        Outcome::Short {
+            budget,
+            // A clock behind the record must catch up with it first.
+            wait_us: (self.last_us - now_us.min(self.last_us)).saturating_add(wait_us),
+            view,
         }
+    }
+
+    #[inline]
+    const fn deficit_with(&self, cost: Units) -> u64 {
+        self.deficit.saturating_add(cost.get() as u64 * SUB_UNITS)
     }
 
     /// The record once `charge` is taken back at `now_us`.
@@ -253,18 +266,37 @@ impl Record {
 impl Outcome {
     /// An admitted charge that left `after`: for stores that decide elsewhere and get the new record back.
     pub fn admitted(after: &Record, now_us: u64, cost: Units, limits: Limits) -> Self {
-        let view = View::of(after, now_us, limits);
-        Self::Admitted {
-            record: *after,
-            charge: Charge {
-                cost,
-                charged_at_us: view.at_us(),
-                day: view.day(),
-                limits,
+        let settled = after.settled(now_us, limits);
+        match Self::admitted_settled(settled, now_us, cost, limits) {
+            Self::Admitted { charge, view, .. } => Self::Admitted {
+                record: *after,
+                charge,
+                view,
             },
-            view,
+            refused => refused,
         }
     }
+
+    /// The same of a record that is settled.
+    #[inline]
+    pub(crate) const fn admitted_settled(
+        after: Record,
+        now_us: u64,
+        cost: Units,
+        limits: Limits,
+    ) -> Self {
+        Self::Admitted {
+            record: after,
+            charge: Charge::of(&after, cost, limits),
+            view: View::of_settled(after, now_us, limits),
+        }
+    }
+}
+
+/// A full bucket, in sub-units.
+#[inline]
+fn capacity(limits: Limits) -> u64 {
+    u64::from(limits.per_minute()) * SUB_UNITS
 }
 
 /// The end of a UTC day, in microseconds since the Unix epoch.

@@ -13,12 +13,12 @@ use super::{
 };
 use crate::{
     decision::{Decision, Receipt, View},
-    record::{MINUTE_US, Outcome},
+    record::{MINUTE_US, Outcome, Record},
     store::{QuotaStore, QuotaUnavailable},
 };
 
-/// Slots that a charge looks at to drop idle records.
-const SWEEP_SLOTS: usize = 2;
+/// Slots that a charge looks at, once a millisecond, to drop idle records.
+const SWEEP_SLOTS: usize = 32;
 
 /// Units of a day that the ledger has noted.
 #[derive(Debug, Clone, Copy)]
@@ -27,9 +27,14 @@ struct Granted {
     up_to: u32,
 }
 
-/// Where a charge stands after one look under the lock.
+/// Where a charge of more than 0 stands after one look under the lock.
 enum Step {
-    Decided(Outcome),
+    /// Charged at `now_us`; the account's record is `after`.
+    Charged {
+        after: Record,
+        now_us: u64,
+    },
+    Refused(Outcome),
     /// Nothing is decided without the ledger, and the caller only wanted to look.
     Ask,
     /// The ledger must note `granted` first. With a new gate where the caller does not hold one.
@@ -79,28 +84,29 @@ impl MemoryQuota {
         if shard.closed {
             return Err(QuotaUnavailable::Closed);
         }
-        self.drop_idle(&mut shard, SWEEP_SLOTS, now_us);
+        if shard.is_sweep_due(now_us) {
+            self.drop_idle(&mut shard, SWEEP_SLOTS, now_us);
+        }
 
         let found = shard.find(account);
         let (before, reserved) = found.map_or((shard.absent(), 0), |(_, slot)| {
             (slot.record, slot.reserved)
         });
-        let outcome = before.charge(now_us, cost, limits);
-        let Outcome::Admitted { record: after, .. } = outcome else {
-            return Ok(Step::Decided(outcome));
+        let Some(after) = before.admit(now_us, cost, limits) else {
+            return Ok(Step::Refused(before.charge(now_us, cost, limits)));
         };
-        let reserved = [
-            Granted {
-                day: before.day,
-                up_to: reserved,
-            },
-            granted.unwrap_or(Granted { day: 0, up_to: 0 }),
-        ]
-        .into_iter()
-        .filter(|known| known.day == after.day)
-        .map(|known| known.up_to)
-        .max()
-        .unwrap_or(0);
+        let of_today = |known: Granted| {
+            if known.day == after.day {
+                known.up_to
+            } else {
+                0
+            }
+        };
+        let remembered = Granted {
+            day: before.day,
+            up_to: reserved,
+        };
+        let reserved = of_today(remembered).max(granted.map_or(0, of_today));
         let may_write = self.ledger.is_none() || after.spent <= reserved;
 
         if may_write && let Some((place, slot)) = found {
@@ -114,7 +120,7 @@ impl MemoryQuota {
                 },
             };
             shard.set(account, place, slot);
-            return Ok(Step::Decided(outcome));
+            return Ok(Step::Charged { after, now_us });
         }
         if found.is_none() && !self.has_room(&mut shard, now_us) {
             return Err(QuotaUnavailable::Full);
@@ -129,7 +135,7 @@ impl MemoryQuota {
                 per_minute: limits.per_minute(),
             };
             shard.insert(&self.seeds, account, slot);
-            return Ok(Step::Decided(outcome));
+            return Ok(Step::Charged { after, now_us });
         }
         let wanted = Granted {
             day: after.day,
@@ -184,7 +190,11 @@ impl MemoryQuota {
             return Some(Ok(outcome.into_decision(account.name)));
         }
         match self.step(account, cost, limits, None, Mode::Look) {
-            Ok(Step::Decided(outcome)) => Some(Ok(outcome.into_decision(account.name))),
+            Ok(Step::Charged { after, now_us }) => {
+                let name = account.name;
+                Some(Ok(Decision::admitted(name, after, now_us, cost, limits)))
+            }
+            Ok(Step::Refused(outcome)) => Some(Ok(outcome.into_decision(account.name))),
             Ok(Step::Ask | Step::Reserve(..) | Step::Wait(_)) => None,
             Err(unavailable) => Some(Err(unavailable)),
         }
@@ -207,7 +217,11 @@ impl MemoryQuota {
                 Mode::Ask
             };
             match self.step(account, cost, limits, granted, mode)? {
-                Step::Decided(outcome) => return Ok(outcome.into_decision(account.name)),
+                Step::Charged { after, now_us } => {
+                    let name = account.name;
+                    return Ok(Decision::admitted(name, after, now_us, cost, limits));
+                }
+                Step::Refused(outcome) => return Ok(outcome.into_decision(account.name)),
                 Step::Wait(gate) => {
                     if gate.opened().await == End::Failed {
                         return Err(QuotaUnavailable::silent(

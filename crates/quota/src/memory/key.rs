@@ -17,6 +17,7 @@ pub(crate) enum KeyRef<'a> {
 }
 
 impl<'a> KeyRef<'a> {
+    #[inline]
     pub(crate) fn new(account: &'a str) -> Self {
         let bytes = account.as_bytes();
         let numeric = match bytes.len() {
@@ -42,12 +43,13 @@ pub(crate) trait Key: Default {
 pub(crate) struct ShortKey([u32; 2]);
 
 impl ShortKey {
+    #[inline]
     pub(crate) const fn new(number: u64) -> Self {
-        Self([(number >> 32) as u32, number as u32])
+        Self([number as u32, (number >> 32) as u32])
     }
 
     const fn number(self) -> u64 {
-        (self.0[0] as u64) << 32 | self.0[1] as u64
+        (self.0[1] as u64) << 32 | self.0[0] as u64
     }
 }
 
@@ -66,6 +68,7 @@ impl Key for ShortKey {
 pub(crate) struct UuidKey([u32; 4]);
 
 impl UuidKey {
+    #[inline]
     pub(crate) const fn new(number: u128) -> Self {
         Self([
             (number >> 96) as u32,
@@ -129,6 +132,7 @@ impl Seeds {
         Self { texts, numbers }
     }
 
+    #[inline]
     pub(crate) fn of(&self, key: KeyRef<'_>) -> u64 {
         match key {
             KeyRef::Short(number) => self.short(number),
@@ -137,11 +141,13 @@ impl Seeds {
         }
     }
 
+    #[inline]
     const fn short(&self, number: u64) -> u64 {
         let [a, b, c, _] = self.numbers;
         fold(fold(number ^ a, b) ^ c, 0x9e37_79b9_7f4a_7c15)
     }
 
+    #[inline]
     const fn uuid(&self, number: u128) -> u64 {
         let [a, b, c, d] = self.numbers;
         let (high, low) = ((number >> 64) as u64, number as u64);
@@ -159,49 +165,75 @@ const fn fold(a: u64, b: u64) -> u64 {
     (product >> 64) as u64 ^ product as u64
 }
 
-/// Not a lower-case hexadecimal digit. Its high bits survive every `or` with a digit's value.
-const NO_DIGIT: u8 = 0x80;
-
-/// The value of each byte as a digit.
-const DIGITS: [u8; 256] = {
-    let mut digits = [NO_DIGIT; 256];
-    let mut value = 0;
-    while value < 16 {
-        digits[b"0123456789abcdef"[value as usize] as usize] = value;
-        value += 1;
-    }
-    digits
-};
-
-/// The number that the digits spell; `None` when one of them is none.
-fn digits<'a>(bytes: impl IntoIterator<Item = &'a u8>) -> Option<u64> {
-    let (number, seen) = bytes
-        .into_iter()
-        .fold((0_u64, 0_u8), |(number, seen), byte| {
-            let digit = DIGITS[usize::from(*byte)];
-            (number << 4 | u64::from(digit), seen | digit)
-        });
-    (seen & NO_DIGIT == 0).then_some(number)
-}
-
-fn short(bytes: &[u8]) -> Option<u64> {
-    digits(bytes)
-}
-
-fn uuid(bytes: &[u8]) -> Option<u128> {
-    let [first @ .., _] = bytes.first_chunk::<9>()?;
-    let hyphens = [8, 13, 18, 23].map(|place| bytes.get(place) == Some(&b'-'));
-    if hyphens != [true; 4] {
+/// The number that eight lower-case hexadecimal digits spell; `None` when one of them is none. All eight at once, since this
+/// stands before every decision.
+#[inline]
+fn digits(eight: [u8; 8]) -> Option<u32> {
+    const EACH: u64 = 0x0101_0101_0101_0101;
+    let text = u64::from_be_bytes(eight);
+    // A letter has bit 6 set, and its low nibble counts from 1. At most 24: no byte reaches into the next.
+    let values = (text & (0x0f * EACH)) + 9 * ((text >> 6) & EACH);
+    // Written back, they must be the text.
+    let letters = ((values + 6 * EACH) >> 4) & EACH;
+    let back = values + u64::from(b'0') * EACH + letters * u64::from(b'a' - b'0' - 10);
+    if back != text || values & (0xf0 * EACH) != 0 {
         return None;
     }
-    let high = digits(
-        first
-            .iter()
-            .chain(bytes.get(9..13)?)
-            .chain(bytes.get(14..18)?),
-    )?;
-    let low = digits(bytes.get(19..23)?.iter().chain(bytes.get(24..36)?))?;
-    Some(u128::from(high) << 64 | u128::from(low))
+    let pairs = (values | values >> 4) & 0x00ff_00ff_00ff_00ff;
+    let fours = (pairs | pairs >> 8) & 0x0000_ffff_0000_ffff;
+    Some((fours | fours >> 16) as u32)
+}
+
+#[inline]
+fn short(bytes: &[u8]) -> Option<u64> {
+    let high = digits(*bytes.first_chunk()?)?;
+    let low = digits(*bytes.last_chunk()?)?;
+    Some(u64::from(high) << 32 | u64::from(low))
+}
+
+#[inline]
+fn uuid(bytes: &[u8]) -> Option<u128> {
+    let &[
+        a0,
+        a1,
+        a2,
+        a3,
+        a4,
+        a5,
+        a6,
+        a7,
+        b'-',
+        b0,
+        b1,
+        b2,
+        b3,
+        b'-',
+        b4,
+        b5,
+        b6,
+        b7,
+        b'-',
+        c0,
+        c1,
+        c2,
+        c3,
+        b'-',
+        c4,
+        c5,
+        c6,
+        c7,
+        ref d @ ..,
+    ] = bytes
+    else {
+        return None;
+    };
+    let parts = [
+        digits([a0, a1, a2, a3, a4, a5, a6, a7])?,
+        digits([b0, b1, b2, b3, b4, b5, b6, b7])?,
+        digits([c0, c1, c2, c3, c4, c5, c6, c7])?,
+        digits(d.try_into().ok()?)?,
+    ];
+    Some((parts.iter()).fold(0, |number, part| number << 32 | u128::from(*part)))
 }
 
 #[cfg(test)]
@@ -237,6 +269,21 @@ mod tests {
             "éééééééééééééééééé",
         ] {
             assert_eq!(KeyRef::new(text), KeyRef::Text(text));
+        }
+    }
+
+    #[test]
+    fn every_byte_is_a_digit_or_none_in_every_place() {
+        for place in 0..8 {
+            for byte in 0..=u8::MAX {
+                let mut eight = *b"01289abf";
+                eight[place] = byte;
+                let spelled = std::str::from_utf8(&eight)
+                    .ok()
+                    .filter(|text| !text.contains(|c: char| c == '+' || c.is_ascii_uppercase()))
+                    .and_then(|text| u32::from_str_radix(text, 16).ok());
+                assert_eq!(digits(eight), spelled, "{byte} at {place}");
+            }
         }
     }
 

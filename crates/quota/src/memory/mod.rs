@@ -258,14 +258,17 @@ impl MemoryQuota {
 
     /// The time, as far as a record can hold it: a clock past the end of the engine's time stands still, and nothing
     /// refills.
+    #[inline]
     fn now_us(&self) -> u64 {
         self.clock.now_us().min(LAST_US)
     }
 
+    #[inline]
     fn account<'a>(&self, name: &'a str) -> Account<'a> {
         Account::new(&self.seeds, name)
     }
 
+    #[inline]
     fn line(&self, account: Account<'_>) -> &Line {
         // The low bits: the place inside the shard's table is a matter of the high ones.
         &self.shards[account.hash as usize % SHARDS]

@@ -10,6 +10,9 @@ use super::{
 };
 use crate::record::{Record, day_of};
 
+/// How often charges look for idle slots, however many there are.
+const SWEEP_EVERY_US: u64 = 1_000;
+
 /// An account in the form it is kept in, with its hash, which also chose the shard: both are computed once a call.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Account<'a> {
@@ -19,6 +22,7 @@ pub(crate) struct Account<'a> {
 }
 
 impl<'a> Account<'a> {
+    #[inline]
     pub(crate) fn new(seeds: &Seeds, name: &'a str) -> Self {
         let key = KeyRef::new(name);
         Self {
@@ -38,6 +42,8 @@ pub(crate) struct Shard {
     /// Stands for every account without a slot. It used nothing, as of the last time something was dropped: a clock that
     /// ran ahead, made the shard drop a day's spending and was then set back must not hand that day out again.
     absent: Record,
+    /// When a charge last looked for idle slots.
+    swept_us: u64,
     /// Reservations under way. Only an engine with a ledger has any.
     reserving: HashMap<Box<str>, Arc<Gate>>,
     /// Exact values were written to the ledger; nothing may be charged any more.
@@ -46,6 +52,7 @@ pub(crate) struct Shard {
 
 impl Shard {
     /// The account's slot, and where it stands until something is added or dropped.
+    #[inline]
     pub(crate) fn find(&self, account: Account<'_>) -> Option<(usize, Slot)> {
         let hash = account.hash;
         match account.key {
@@ -67,6 +74,7 @@ impl Shard {
     }
 
     /// Replaces the account's slot, which [`Self::find`] found at `place`.
+    #[inline]
     pub(crate) fn set(&mut self, account: Account<'_>, place: usize, slot: Slot) {
         match account.key {
             KeyRef::Short(_) => self.short.set(place, slot),
@@ -130,6 +138,17 @@ impl Shard {
             .iter()
             .map(|(key, slot)| (key.text(), slot.record));
         short.chain(uuids).chain(texts)
+    }
+
+    /// Whether a charge should look for idle slots: not again within the same millisecond.
+    #[inline]
+    pub(crate) const fn is_sweep_due(&mut self, now_us: u64) -> bool {
+        // A clock may step back.
+        let due = now_us.abs_diff(self.swept_us) >= SWEEP_EVERY_US;
+        if due {
+            self.swept_us = now_us;
+        }
+        due
     }
 
     /// Looks at the next `slots` slots of each table and drops those that are idle. Returns how many went.

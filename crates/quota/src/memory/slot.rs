@@ -35,11 +35,13 @@ pub(crate) struct Slot {
     pub(crate) per_minute: u32,
 }
 
-/// A slot in 28 bytes; all zeros is an empty place.
+/// A slot in 28 bytes; all zeros is an empty place. The low halves of the two long fields stand first, so that on the usual
+/// machines each is read and written whole.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Packed([u32; 7]);
 
 impl Packed {
+    #[inline]
     pub(crate) const fn is_taken(&self) -> bool {
         self.0[4] & TAKEN != 0
     }
@@ -48,6 +50,7 @@ impl Packed {
 impl From<Slot> for Packed {
     /// What no store could hold (a debt beyond the largest ceiling, a moment after [`LAST_US`]) becomes the nearest that
     /// one could: nothing is ever given back by it.
+    #[inline]
     fn from(slot: Slot) -> Self {
         let Slot {
             record,
@@ -66,10 +69,10 @@ impl From<Slot> for Packed {
         let day_top = (day >> (first + second)) as u32;
         let c = per_minute.min(Limits::MAX_PER_MINUTE) | day_top << PER_MINUTE_BITS | TAKEN;
         Self([
-            (a >> 32) as u32,
             a as u32,
-            (b >> 32) as u32,
+            (a >> 32) as u32,
             b as u32,
+            (b >> 32) as u32,
             c,
             record.spent,
             reserved,
@@ -78,7 +81,8 @@ impl From<Slot> for Packed {
 }
 
 impl From<Packed> for Slot {
-    fn from(Packed([a1, a0, b1, b0, c, spent, reserved]): Packed) -> Self {
+    #[inline]
+    fn from(Packed([a0, a1, b0, b1, c, spent, reserved]): Packed) -> Self {
         let a = u64::from(a1) << 32 | u64::from(a0);
         let b = u64::from(b1) << 32 | u64::from(b0);
         let [first, second, _] = DAY_SPLIT;

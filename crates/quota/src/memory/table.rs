@@ -29,28 +29,35 @@ pub(crate) struct Table<K> {
 
 impl<K: Key> Table<K> {
     /// The place of the key that `is` says is the one.
+    #[inline]
     pub(crate) fn find(&self, hash: u64, is: impl Fn(&K) -> bool) -> Option<usize> {
-        let (behind, ahead) = self.entries.split_at_checked(self.home(hash))?;
-        let at = |entries: &[Entry<K>]| {
-            // The first empty place ends the search: its key was put no further.
-            entries
-                .iter()
-                .position(|entry| !entry.slot.is_taken() || is(&entry.key))
-        };
-        let place = match at(ahead) {
-            Some(place) => behind.len() + place,
-            None => at(behind)?,
-        };
-        self.entries.get(place)?.slot.is_taken().then_some(place)
+        let mut place = self.home(hash);
+        // It ends: one place in eight is empty. Where there is no place at all, there is not even a first.
+        while let Some(entry) = self.entries.get(place) {
+            if !entry.slot.is_taken() {
+                // Its key would have been put no further.
+                return None;
+            }
+            if is(&entry.key) {
+                return Some(place);
+            }
+            place += 1;
+            if place == self.entries.len() {
+                place = 0;
+            }
+        }
+        None
     }
 
     /// The slot at a place that [`Self::find`] gave.
+    #[inline]
     pub(crate) fn get(&self, place: usize) -> Option<Slot> {
         let entry = self.entries.get(place)?;
         entry.slot.is_taken().then(|| entry.slot.into())
     }
 
     /// Replaces the slot at a place that [`Self::find`] gave.
+    #[inline]
     pub(crate) fn set(&mut self, place: usize, slot: Slot) {
         if let Some(entry) = self.entries.get_mut(place) {
             entry.slot = slot.into();
@@ -86,6 +93,9 @@ impl<K: Key> Table<K> {
         slots: usize,
         idle: impl Fn(&Slot) -> bool,
     ) -> usize {
+        if self.len == 0 {
+            return 0;
+        }
         let before = self.len;
         let mut left = slots.min(self.len);
         let mut places = self
@@ -121,6 +131,7 @@ impl<K: Key> Table<K> {
     }
 
     /// Where a key of this hash belongs: the hash as a share of the whole, so that any number of places will do.
+    #[inline]
     fn home(&self, hash: u64) -> usize {
         // Less than the number of places, hence a usize.
         ((u128::from(hash) * self.entries.len() as u128) >> 64) as usize
