@@ -41,6 +41,48 @@ async fn a_server_that_forgot_the_script_is_told_it_again() {
     }
 }
 
+/// Not even the same bytes again: a write is work for every replica. `EXEC` runs only where nobody wrote the key since it
+/// was watched.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_refusal_is_no_write() {
+    let Some(place) = redis().await else { return };
+    #[allow(irrefutable_let_patterns)]
+    let Place::Redis(url) = &place else {
+        panic!("Redis was asked for");
+    };
+    let store = place.instance_with(&patient(), None);
+    let account = fresh("watched");
+    let limits = Limits::new(240, 10).expect("within range");
+    admit(&*store, &account, 10, limits).await;
+    let mut connection = raw(url).await;
+    // Whether something wrote the key while the account was asked for so many units.
+    let mut written = async |cost: u32, limits: Limits| {
+        let mut tell = async |words: &[&str]| -> deadpool_redis::redis::Value {
+            let mut command = cmd(words[0]);
+            for word in &words[1..] {
+                command.arg(*word);
+            }
+            command
+                .query_async(&mut connection)
+                .await
+                .expect("an answer")
+        };
+        tell(&["WATCH", &format!("quota:{{{account}}}")]).await;
+        let decision = store.charge(&account, Units::new(cost), limits).await;
+        let _ = decision.expect("an answer");
+        tell(&["MULTI"]).await;
+        tell(&["PING"]).await;
+        tell(&["EXEC"]).await == deadpool_redis::redis::Value::Nil
+    };
+    for cost in [0, 1, 10, 11] {
+        assert!(!written(cost, limits).await, "{cost}");
+    }
+    assert!(
+        written(1, Limits::default()).await,
+        "an admitted charge is one"
+    );
+}
+
 /// The key outlives its day, and its debt at the lowest ceiling there can be; not by much.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_record_ends_when_it_says_nothing_any_more() {
