@@ -9,6 +9,7 @@ mod addresses;
 mod budget;
 mod credentials;
 mod harness;
+mod import;
 mod lifecycle;
 mod operator;
 mod real_rows;

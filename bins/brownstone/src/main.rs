@@ -1,5 +1,6 @@
 //! `brownstone`: reads the configuration, builds the parts, wires them, runs. No rule of the product lives here.
 
+mod addresses;
 mod clock;
 mod commands;
 mod config;

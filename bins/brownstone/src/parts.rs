@@ -2,13 +2,10 @@
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
-use anyhow::Context as _;
-use async_trait::async_trait;
 use brownstone_address::{
-    geocoder::{Geocoder, LotDirectory, ResolveError, Resolved},
+    geocoder::{Geocoder, LotDirectory},
     geosearch::GeoSearchGeocoder,
     pad::PadIndex,
-    resolver::PadGeocoder,
 };
 use brownstone_domain::Clock;
 use brownstone_quota::{MemoryOptions, MemoryQuota, QuotaStore};
@@ -21,7 +18,10 @@ use brownstone_upstream::{Upstream, UpstreamConfig};
 use secrecy::SecretString;
 use tokio::time::Instant;
 
-use crate::config::{Config, GeocoderKind};
+use crate::{
+    addresses::{Addresses, IndexFile},
+    config::{Config, GeocoderKind},
+};
 
 /// Opens the database and brings its schema up to date. A new one is stamped for the city's own records; only
 /// `serve --sample` makes one for the sample.
@@ -42,9 +42,9 @@ pub(crate) struct City {
     /// Lots and buildings by their numbers.
     pub directory: Arc<Directory>,
     /// Text to building.
-    pub geocoder: Arc<dyn Geocoder>,
-    /// Which geocoder it is, for people.
-    pub geocoder_name: String,
+    pub geocoder: Arc<Addresses>,
+    /// The index file that imports replace, as it was seen at the start; `None` where none is used.
+    pub index_file: Option<IndexFile>,
     /// The upstreams behind it, for the doctor.
     pub upstreams: Vec<Upstream>,
     /// The publishers, for the doctor.
@@ -148,9 +148,16 @@ pub(crate) fn city(
         .with(Arc::new(flood))
         .with(Arc::new(GatedSource::listings()));
     let lots: Arc<dyn LotDirectory> = Arc::new(SourceDirectory(Arc::clone(&directory)));
-    let pad = match origin {
-        Origin::Sample { pad, .. } => Some(Arc::clone(pad)),
-        Origin::Configured => imported_pad(config)?,
+    let mut index_file = match origin {
+        Origin::Configured if config.geocoder != GeocoderKind::GeoSearch => {
+            Some(IndexFile::at(pad_index(config)))
+        }
+        Origin::Configured | Origin::Sample { .. } => None,
+    };
+    let pad = match (origin, &mut index_file) {
+        (Origin::Sample { pad, .. }, _) => Some(Arc::clone(pad)),
+        (Origin::Configured, Some(file)) => file.look()?,
+        (Origin::Configured, None) => None,
     };
     let geosearch = |upstreams: &mut Vec<Upstream>| -> anyhow::Result<Arc<dyn Geocoder>> {
         let upstream = Upstream::new(UpstreamConfig::new("GeoSearch", geosearch_url))?;
@@ -158,22 +165,20 @@ pub(crate) fn city(
         let directory = Some(Arc::clone(&lots));
         Ok(Arc::new(GeoSearchGeocoder::new(upstream, directory)))
     };
-    let (geocoder, geocoder_name): (Arc<dyn Geocoder>, _) = match (config.geocoder, pad) {
-        (GeocoderKind::Auto | GeocoderKind::Pad, Some(pad)) => {
-            (Arc::new(PadGeocoder::new(pad)), "PAD")
-        }
+    let geocoder = match (config.geocoder, pad) {
+        (GeocoderKind::Auto | GeocoderKind::Pad, Some(pad)) => Addresses::on(pad),
         (GeocoderKind::Pad, None) => {
             tracing::warn!("no address index is imported; lookups answer upstream_error");
-            (Arc::new(NoAddresses), "none: PAD is not imported")
+            Addresses::none()
         }
         (GeocoderKind::Auto | GeocoderKind::GeoSearch, _) => {
-            (geosearch(&mut upstreams)?, "GeoSearch")
+            Addresses::without_pad(geosearch(&mut upstreams)?, "GeoSearch")
         }
     };
     Ok(City {
         directory,
-        geocoder,
-        geocoder_name: geocoder_name.to_owned(),
+        geocoder: Arc::new(geocoder),
+        index_file,
         upstreams,
         freshness: vec![
             (city_freshness, datasets(&registry, CITY_PAGES)),
@@ -184,35 +189,9 @@ pub(crate) fn city(
     })
 }
 
-/// Stands where PAD alone is asked for and was never imported: nothing can be resolved, which is not "not found".
-struct NoAddresses;
-
-#[async_trait]
-impl Geocoder for NoAddresses {
-    async fn resolve(&self, _: &str) -> Result<Resolved, ResolveError> {
-        Err(ResolveError::Unavailable(
-            "no address index is imported".into(),
-        ))
-    }
-
-    fn is_live(&self) -> bool {
-        false
-    }
-}
-
-/// The folder that holds the city's address files.
-pub(crate) fn pad_dir(config: &Config) -> PathBuf {
-    config.data_dir.join("pad")
-}
-
-fn imported_pad(config: &Config) -> anyhow::Result<Option<Arc<PadIndex>>> {
-    let folder = pad_dir(config);
-    if config.geocoder == GeocoderKind::GeoSearch || !folder.join("bobaadr.txt").exists() {
-        return Ok(None);
-    }
-    let (index, _) = PadIndex::open_dir(&folder)
-        .with_context(|| format!("the address files in {} cannot be used", folder.display()))?;
-    Ok(Some(Arc::new(index)))
+/// The file that an import of addresses puts in place.
+pub(crate) fn pad_index(config: &Config) -> PathBuf {
+    config.data_dir.join("pad.index")
 }
 
 /// The budgets, and what must be written when the process ends.
@@ -288,7 +267,7 @@ pub(crate) fn lookups(store: &Store, city: &City, clock: &Arc<dyn Clock>, sample
         CacheConfig::default(),
     );
     Lookups::new(
-        Resolutions::new(Arc::clone(&city.geocoder), Arc::clone(clock)),
+        Resolutions::new(Arc::<Addresses>::clone(&city.geocoder), Arc::clone(clock)),
         reports,
         city.registry.clone(),
         Arc::clone(&city.directory),

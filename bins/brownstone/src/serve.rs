@@ -20,6 +20,7 @@ use serde_json::json;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::{
+    addresses::{Addresses, IndexFile},
     clock,
     commands::say,
     config::Config,
@@ -32,6 +33,9 @@ const SAMPLE_FILE: &str = "sample.db";
 
 /// How long calls that are running at a stop may take: the deadline of a call, and a little.
 const DRAIN: Duration = Duration::from_secs(22);
+
+/// How often a finished import is looked for.
+const LOOK: Duration = Duration::from_secs(1);
 
 /// Runs the API until it is told to stop.
 pub(crate) async fn serve(mut config: Config, sample: bool) -> anyhow::Result<()> {
@@ -117,6 +121,10 @@ pub(crate) async fn serve(mut config: Config, sample: bool) -> anyhow::Result<()
         let key = sample::fresh_key(&accounts, clock.now()).await?;
         introduce(&base_url, &key);
     }
+    let watching = city.index_file.clone().map(|file| {
+        let addresses = Arc::clone(&city.geocoder);
+        tokio::spawn(watch_imports(file, addresses, lookups.clone()))
+    });
     let purging = tokio::spawn(purge_daily(lookups));
     let warming = tokio::spawn(async move { city.warm().await });
 
@@ -129,6 +137,9 @@ pub(crate) async fn serve(mut config: Config, sample: bool) -> anyhow::Result<()
     drain(&service).await;
     handle.stop(true).await;
     server.await.context("the server's task broke")??;
+    if let Some(watching) = watching {
+        watching.abort();
+    }
     purging.abort();
     warming.abort();
     // What was counted and spent is written before the process ends.
@@ -156,7 +167,7 @@ fn announce(base_url: &str, config: &Config, city: &parts::City, sample_url: Opt
         env!("CARGO_PKG_VERSION"),
         config.environment.as_str(),
         city.registry.len(),
-        city.geocoder_name,
+        city.geocoder.name(),
     ));
     if let Some(url) = sample_url {
         say(&format!("sample city listening on {url}"));
@@ -183,9 +194,9 @@ async fn drain(service: &Service) {
 
 fn readiness(store: &Store, stopping: &Arc<AtomicBool>, city: &parts::City) -> Readiness {
     let (store, stopping) = (store.clone(), Arc::clone(stopping));
-    let geocoder = city.geocoder_name.clone();
+    let geocoder = Arc::clone(&city.geocoder);
     Arc::new(move || {
-        let (store, geocoder) = (store.clone(), geocoder.clone());
+        let (store, geocoder) = (store.clone(), Arc::clone(&geocoder));
         let stopping = stopping.load(Ordering::SeqCst);
         Box::pin(async move {
             if stopping {
@@ -193,7 +204,7 @@ fn readiness(store: &Store, stopping: &Arc<AtomicBool>, city: &parts::City) -> R
             }
             match store.ping().await {
                 Ok(()) => Ok(
-                    json!({"status": "ready", "database": store.database_name(), "addresses": geocoder}),
+                    json!({"status": "ready", "database": store.database_name(), "addresses": geocoder.name()}),
                 ),
                 Err(error) => {
                     tracing::error!(%error, "not ready");
@@ -202,6 +213,29 @@ fn readiness(store: &Store, stopping: &Arc<AtomicBool>, city: &parts::City) -> R
             }
         })
     })
+}
+
+/// Takes up each finished import of addresses.
+async fn watch_imports(
+    mut file: IndexFile,
+    addresses: Arc<Addresses>,
+    lookups: brownstone_service::Lookups,
+) {
+    let mut next = tokio::time::interval(LOOK);
+    loop {
+        next.tick().await;
+        match file.look() {
+            Ok(None) => {}
+            Ok(Some(index)) => {
+                addresses.take_up(index);
+                lookups.forget_addresses();
+                tracing::info!("an imported address index is in use");
+            }
+            Err(error) => {
+                tracing::warn!("{error:#}; addresses are resolved as before");
+            }
+        }
+    }
 }
 
 /// Drops expired reports once a day.

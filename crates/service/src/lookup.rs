@@ -95,6 +95,11 @@ impl Lookups {
         self.reports.purge().await
     }
 
+    /// Forgets which text is which building; for when the address index is swapped.
+    pub fn forget_addresses(&self) {
+        self.resolutions.forget();
+    }
+
     async fn report(
         &self,
         request: &LookupRequest,

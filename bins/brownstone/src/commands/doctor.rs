@@ -64,7 +64,7 @@ pub(crate) async fn doctor(config: &Config, sources: bool) -> anyhow::Result<Exi
         ),
     );
     let city = parts::city(config, &clock, &Origin::Configured)?;
-    Findings::good("addresses", &city.geocoder_name);
+    Findings::good("addresses", city.geocoder.name());
     for upstream in &city.upstreams {
         let request = brownstone_upstream::Request::get(Vec::<String>::new());
         match upstream.get(request, Instant::now() + PATIENCE).await {

@@ -2,6 +2,7 @@
 
 mod accounts;
 mod doctor;
+mod import;
 mod records;
 
 use std::{io::Write as _, path::PathBuf, process::ExitCode};
@@ -82,6 +83,9 @@ enum Command {
     /// Make, list, rotate and revoke API keys
     #[command(subcommand)]
     Key(accounts::KeyCommand),
+    /// Import what the city publishes as files
+    #[command(subcommand)]
+    Import(import::ImportCommand),
     /// Look an address up in the terminal; no server, no budget
     Lookup {
         /// An address, a BBL or a BIN
@@ -136,6 +140,7 @@ impl Cli {
             Command::Account(command) => command.run(&config).await?,
             Command::Limits(command) => command.run(&config).await?,
             Command::Key(command) => command.run(&config).await?,
+            Command::Import(command) => command.run(&config).await?,
             Command::Lookup { address, json } => {
                 return records::lookup(&config, address, json).await;
             }

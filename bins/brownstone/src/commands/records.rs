@@ -1,6 +1,6 @@
 //! The main job in the terminal: lookup, resolve, and the list of sources.
 
-use std::{io::BufRead as _, process::ExitCode, sync::Arc};
+use std::{io::BufRead as _, process::ExitCode};
 
 use brownstone_address::geocoder::{Geocoder, ResolveError};
 use brownstone_domain::{LookupRequest, Match};
@@ -124,10 +124,12 @@ pub(crate) async fn resolve(
     let city = parts::city(config, &clock, &Origin::Configured)?;
     let mut all_resolved = true;
     match address {
-        Some(address) => all_resolved &= resolve_one(&city.geocoder, &address, json).await?,
+        Some(address) => {
+            all_resolved &= resolve_one(city.geocoder.as_ref(), &address, json).await?;
+        }
         None => {
             for line in std::io::stdin().lock().lines() {
-                all_resolved &= resolve_one(&city.geocoder, &line?, json).await?;
+                all_resolved &= resolve_one(city.geocoder.as_ref(), &line?, json).await?;
             }
         }
     }
@@ -138,11 +140,7 @@ pub(crate) async fn resolve(
     })
 }
 
-async fn resolve_one(
-    geocoder: &Arc<dyn Geocoder>,
-    input: &str,
-    json: bool,
-) -> anyhow::Result<bool> {
+async fn resolve_one(geocoder: &dyn Geocoder, input: &str, json: bool) -> anyhow::Result<bool> {
     let line = match geocoder.resolve(input).await {
         Ok(resolved) => Line {
             input,

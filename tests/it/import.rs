@@ -1,0 +1,122 @@
+//! A release of the city's address files is imported while a server runs.
+
+use std::{
+    path::Path,
+    time::{Duration, Instant},
+};
+
+use brownstone_sample_city::SampleCity;
+use reqwest::{Method, StatusCode, header::HeaderMap};
+use serde_json::json;
+
+use crate::harness::{Options, Server};
+
+const ADDRESS: &str = "350 5 Avenue, Manhattan";
+
+/// Two seconds, and a little for the machine.
+const TAKEN_UP_WITHIN: Duration = Duration::from_millis(3_500);
+
+async fn server_without_addresses(city: &SampleCity) -> Server {
+    let mut variables: Vec<(String, String)> = [
+        "BROWNSTONE_SODA_URL",
+        "BROWNSTONE_NYS_SODA_URL",
+        "BROWNSTONE_FEMA_URL",
+        "BROWNSTONE_GEOSEARCH_URL",
+    ]
+    .map(|name| (name.to_owned(), city.url()))
+    .to_vec();
+    variables.push(("BROWNSTONE_GEOCODER".to_owned(), "pad".to_owned()));
+    Server::start(Options {
+        live_sources: true,
+        variables,
+        ..Options::default()
+    })
+    .await
+}
+
+fn write_release(folder: &Path) {
+    std::fs::create_dir_all(folder).unwrap();
+    for (name, text) in brownstone_sample_city::pad_files() {
+        std::fs::write(folder.join(name), text).unwrap();
+    }
+}
+
+async fn addresses_by(server: &Server) -> String {
+    let ready = server
+        .send(Method::GET, "/readyz", HeaderMap::new(), "")
+        .await;
+    ready.body["addresses"].as_str().expect("a name").to_owned()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_running_server_takes_up_an_import_and_a_bad_one_changes_nothing() {
+    let city = SampleCity::start("127.0.0.1:0".parse().unwrap())
+        .await
+        .unwrap();
+    let server = server_without_addresses(&city).await;
+    let request = json!({"address": ADDRESS});
+    server
+        .post("/v1/lookup", &request)
+        .await
+        .assert_failure(502, "upstream_error");
+    assert_eq!(addresses_by(&server).await, "none: PAD is not imported");
+
+    let release = server.folder().join("release");
+    write_release(&release);
+    let said = server
+        .operator(&["import", "pad", release.to_str().unwrap()])
+        .await;
+    assert!(said.starts_with("imported "), "{said}");
+    assert_eq!(said.lines().count(), 1, "{said}");
+    let imported = Instant::now();
+    while addresses_by(&server).await != "PAD" {
+        assert!(imported.elapsed() < TAKEN_UP_WITHIN, "not taken up in time");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    assert_eq!(server.lookup(ADDRESS).await.data()["bin"], "1015862");
+    server.operator(&["resolve", ADDRESS]).await;
+
+    // Garbage for a release: refused, and nothing is left but the index that was there.
+    let index = server.folder().join("data").join("pad.index");
+    let before = std::fs::read(&index).unwrap();
+    let bobaadr = release.join("bobaadr.txt");
+    let good = std::fs::read_to_string(&bobaadr).unwrap();
+    for garbage in [
+        "no address file at all\n".to_owned(),
+        good + &"?\n".repeat(1_000),
+    ] {
+        std::fs::write(&bobaadr, garbage).unwrap();
+        let refused = server
+            .operator_output(&["import", "pad", release.to_str().unwrap()])
+            .await;
+        assert!(!refused.status.success());
+        let why = String::from_utf8_lossy(&refused.stderr);
+        assert!(why.contains("bobaadr.txt"), "{why}");
+    }
+    assert_eq!(std::fs::read(&index).unwrap(), before);
+    assert_eq!(
+        std::fs::read_dir(server.folder().join("data"))
+            .unwrap()
+            .count(),
+        1,
+        "no half-written file is left"
+    );
+    server.lookup(ADDRESS).await;
+    city.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_sample_database_is_not_imported_into() {
+    let server = Server::sample().await;
+    let release = server.folder().join("release");
+    write_release(&release);
+    let refused = server
+        .operator_output(&["import", "pad", release.to_str().unwrap()])
+        .await;
+    assert!(!refused.status.success());
+    assert!(!server.folder().join("data").join("pad.index").exists());
+    let answer = server
+        .post("/v1/lookup", &json!({"address": ADDRESS}))
+        .await;
+    assert_eq!(answer.status, StatusCode::OK);
+}
