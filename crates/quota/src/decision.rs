@@ -1,8 +1,13 @@
 //! What a charge comes to, and what there is to tell the caller about both budgets.
 
+use std::sync::OnceLock;
+
 use brownstone_domain::{Limits, Units};
 
-use crate::record::{DAY_US, MINUTE_US, Outcome, Record, SUB_UNITS, day_end_us};
+use crate::{
+    key::{KeyRef, Name},
+    record::{DAY_US, MINUTE_US, Outcome, Record, SUB_UNITS, day_end_us},
+};
 
 const SECOND_US: u64 = 1_000_000;
 
@@ -254,10 +259,28 @@ impl Charge {
 /// assert_eq!(quota.peek("account", Limits::default()).await.unwrap().day_used(), 0);
 /// # }
 /// ```
-#[derive(Debug, PartialEq, Eq)]
 pub struct Receipt {
     account: Name,
+    /// The account's text, once it was asked for. Few receipts are.
+    text: OnceLock<Box<str>>,
     charge: Charge,
+}
+
+impl PartialEq for Receipt {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.account, self.charge) == (&other.account, other.charge)
+    }
+}
+
+impl Eq for Receipt {}
+
+impl std::fmt::Debug for Receipt {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Receipt")
+            .field("account", &self.account())
+            .field("charge", &self.charge)
+            .finish()
+    }
 }
 
 impl Receipt {
@@ -265,14 +288,23 @@ impl Receipt {
     #[inline]
     pub fn new(account: &str, charge: Charge) -> Self {
         Self {
-            account: Name::new(account),
+            account: Name::from(KeyRef::new(account)),
+            text: OnceLock::new(),
             charge,
         }
     }
 
+    /// The account in the form it is kept in.
+    pub(crate) fn key(&self) -> KeyRef<'_> {
+        self.account.key()
+    }
+
     /// Whose charge.
     pub fn account(&self) -> &str {
-        self.account.as_str()
+        match &self.account {
+            Name::Text(text) => text,
+            name => self.text.get_or_init(|| name.key().text().into()),
+        }
     }
 
     /// What was charged.
@@ -283,62 +315,6 @@ impl Receipt {
     /// Units charged.
     pub const fn cost(&self) -> Units {
         self.charge.cost
-    }
-}
-
-/// An account's name in a receipt: without an allocation up to the length of a UUID's text and a little more.
-///
-/// The bytes stand first: a receipt is moved a few times on its way to the caller, in the same pieces it was written in.
-#[derive(Clone, PartialEq, Eq)]
-#[repr(C)]
-struct Name {
-    /// The first `len` are the name, the others 0.
-    bytes: [u8; INLINE],
-    len: u8,
-    /// The name, where it is longer.
-    long: Option<Box<str>>,
-}
-
-const INLINE: usize = 39;
-
-impl Name {
-    #[inline]
-    fn new(name: &str) -> Self {
-        let mut bytes = [0; INLINE];
-        match (bytes.get_mut(..name.len()), u8::try_from(name.len())) {
-            (Some(part), Ok(len)) => {
-                match <&[u8; 16]>::try_from(name.as_bytes()) {
-                    // The length known to the compiler, it is two moves and no call.
-                    Ok(sixteen) => part.copy_from_slice(sixteen),
-                    Err(_) => part.copy_from_slice(name.as_bytes()),
-                }
-                Self {
-                    bytes,
-                    len,
-                    long: None,
-                }
-            }
-            _ => Self {
-                bytes,
-                len: 0,
-                long: Some(name.into()),
-            },
-        }
-    }
-
-    fn as_str(&self) -> &str {
-        self.long.as_deref().unwrap_or_else(|| {
-            // They were copied from a text: neither fallback is ever taken.
-            (self.bytes.get(..usize::from(self.len)))
-                .and_then(|bytes| std::str::from_utf8(bytes).ok())
-                .unwrap_or_default()
-        })
-    }
-}
-
-impl std::fmt::Debug for Name {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        self.as_str().fmt(f)
     }
 }
 
@@ -377,14 +353,18 @@ impl Decision {
     /// A charge that was admitted and left this record.
     #[inline]
     pub(crate) fn admitted(
-        account: &str,
+        account: KeyRef<'_>,
         after: Record,
         now_us: u64,
         cost: Units,
         limits: Limits,
     ) -> Self {
         Self::Admitted {
-            receipt: Receipt::new(account, Charge::of(&after, cost, limits)),
+            receipt: Receipt {
+                account: account.into(),
+                text: OnceLock::new(),
+                charge: Charge::of(&after, cost, limits),
+            },
             view: View::of_settled(after, now_us, limits),
         }
     }

@@ -4,6 +4,7 @@
 pub mod contract;
 pub mod decision;
 pub mod fields;
+mod key;
 pub mod ledger;
 pub mod memory;
 #[cfg(test)]

@@ -13,6 +13,7 @@ use super::{
 };
 use crate::{
     decision::{Decision, Receipt, View},
+    key::KeyRef,
     record::{MINUTE_US, Outcome, Record},
     store::{QuotaStore, QuotaUnavailable},
 };
@@ -71,6 +72,7 @@ impl Drop for Holding<'_> {
 
 impl MemoryQuota {
     /// One look under the lock: decides, writes, or says what must happen first.
+    #[inline(always)]
     fn step(
         &self,
         account: Account<'_>,
@@ -183,18 +185,19 @@ impl MemoryQuota {
         cost: Units,
         limits: Limits,
     ) -> Option<Result<Decision, QuotaUnavailable>> {
-        let account = self.account(account);
+        let name = account;
+        let account = self.account(KeyRef::new(name));
         if cost == Units::ZERO {
             let record = self.line(account).lock().record(account);
             let outcome = record.charge(self.now_us(), cost, limits);
-            return Some(Ok(outcome.into_decision(account.name)));
+            return Some(Ok(outcome.into_decision(name)));
         }
         match self.step(account, cost, limits, None, Mode::Look) {
             Ok(Step::Charged { after, now_us }) => {
-                let name = account.name;
-                Some(Ok(Decision::admitted(name, after, now_us, cost, limits)))
+                let key = account.key;
+                Some(Ok(Decision::admitted(key, after, now_us, cost, limits)))
             }
-            Ok(Step::Refused(outcome)) => Some(Ok(outcome.into_decision(account.name))),
+            Ok(Step::Refused(outcome)) => Some(Ok(outcome.into_decision(name))),
             Ok(Step::Ask | Step::Reserve(..) | Step::Wait(_)) => None,
             Err(unavailable) => Some(Err(unavailable)),
         }
@@ -207,7 +210,8 @@ impl MemoryQuota {
         cost: Units,
         limits: Limits,
     ) -> Result<Decision, QuotaUnavailable> {
-        let account = self.account(account);
+        let name = account;
+        let account = self.account(KeyRef::new(name));
         let mut granted = None;
         let mut holding: Option<Holding<'_>> = None;
         loop {
@@ -218,10 +222,10 @@ impl MemoryQuota {
             };
             match self.step(account, cost, limits, granted, mode)? {
                 Step::Charged { after, now_us } => {
-                    let name = account.name;
-                    return Ok(Decision::admitted(name, after, now_us, cost, limits));
+                    let key = account.key;
+                    return Ok(Decision::admitted(key, after, now_us, cost, limits));
                 }
-                Step::Refused(outcome) => return Ok(outcome.into_decision(account.name)),
+                Step::Refused(outcome) => return Ok(outcome.into_decision(name)),
                 Step::Wait(gate) => {
                     if gate.opened().await == End::Failed {
                         return Err(QuotaUnavailable::silent(
@@ -241,7 +245,7 @@ impl MemoryQuota {
                         });
                     }
                     if let Some(ledger) = &self.ledger {
-                        let noted = ledger.reserve(account.name, wanted.day, wanted.up_to).await;
+                        let noted = ledger.reserve(name, wanted.day, wanted.up_to).await;
                         if let (Err(_), Some(holding)) = (&noted, &mut holding) {
                             holding.end = End::Failed;
                         }
@@ -271,7 +275,7 @@ impl QuotaStore for MemoryQuota {
 
     async fn refund(&self, receipt: Receipt) -> Result<(), QuotaUnavailable> {
         if receipt.cost() != Units::ZERO {
-            let account = self.account(receipt.account());
+            let account = self.account(receipt.key());
             let now_us = self.now_us();
             let mut shard = self.line(account).lock();
             // No slot: the charge decayed, and its day is over.
@@ -289,7 +293,7 @@ impl QuotaStore for MemoryQuota {
     }
 
     async fn peek(&self, account: &str, limits: Limits) -> Result<View, QuotaUnavailable> {
-        let account = self.account(account);
+        let account = self.account(KeyRef::new(account));
         let record = self.line(account).lock().record(account);
         Ok(record.peek(self.now_us(), limits))
     }

@@ -2,7 +2,6 @@
 
 mod charge;
 mod gate;
-mod key;
 mod shard;
 mod slot;
 mod table;
@@ -15,11 +14,11 @@ use std::sync::{
 use brownstone_domain::{Clock, Units};
 
 use self::{
-    key::Seeds,
     shard::{Account, Shard},
     slot::{LAST_US, Slot},
 };
 use crate::{
+    key::{KeyRef, Seeds},
     ledger::{LedgerRow, SpentLedger},
     record::{MINUTE_US, Record, day_of},
     store::QuotaUnavailable,
@@ -264,8 +263,8 @@ impl MemoryQuota {
     }
 
     #[inline]
-    fn account<'a>(&self, name: &'a str) -> Account<'a> {
-        Account::new(&self.seeds, name)
+    fn account<'a>(&self, key: KeyRef<'a>) -> Account<'a> {
+        Account::new(&self.seeds, key)
     }
 
     #[inline]
@@ -314,7 +313,7 @@ impl MemoryQuota {
 
     /// Takes in a record from before this engine. Where there is one already the later and larger spending stays.
     fn adopt(&self, account: &str, record: Record, reserved: u32) -> Result<(), QuotaUnavailable> {
-        let account = self.account(account);
+        let account = self.account(KeyRef::new(account));
         let mut shard = self.line(account).lock();
         let adopted = Slot {
             record,

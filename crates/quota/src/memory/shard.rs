@@ -4,11 +4,13 @@ use std::{collections::HashMap, sync::Arc};
 
 use super::{
     gate::Gate,
-    key::{Key as _, KeyRef, Seeds, ShortKey, TextKey, UuidKey},
     slot::{LAST_US, Slot},
     table::Table,
 };
-use crate::record::{Record, day_of};
+use crate::{
+    key::{Key as _, KeyRef, Name, Seeds, ShortKey, TextKey, UuidKey},
+    record::{Record, day_of},
+};
 
 /// How often charges look for idle slots, however many there are.
 const SWEEP_EVERY_US: u64 = 1_000;
@@ -16,17 +18,14 @@ const SWEEP_EVERY_US: u64 = 1_000;
 /// An account in the form it is kept in, with its hash, which also chose the shard: both are computed once a call.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Account<'a> {
-    pub(crate) name: &'a str,
-    key: KeyRef<'a>,
+    pub(crate) key: KeyRef<'a>,
     pub(crate) hash: u64,
 }
 
 impl<'a> Account<'a> {
     #[inline]
-    pub(crate) fn new(seeds: &Seeds, name: &'a str) -> Self {
-        let key = KeyRef::new(name);
+    pub(crate) fn new(seeds: &Seeds, key: KeyRef<'a>) -> Self {
         Self {
-            name,
             key,
             hash: seeds.of(key),
         }
@@ -45,7 +44,7 @@ pub(crate) struct Shard {
     /// When a charge last looked for idle slots.
     swept_us: u64,
     /// Reservations under way. Only an engine with a ledger has any.
-    reserving: HashMap<Box<str>, Arc<Gate>>,
+    reserving: HashMap<Name, Arc<Gate>>,
     /// Exact values were written to the ledger; nothing may be charged any more.
     pub(crate) closed: bool,
 }
@@ -100,17 +99,17 @@ impl Shard {
 
     /// The gate of a reservation that is under way for the account.
     pub(crate) fn gate(&self, account: Account<'_>) -> Option<Arc<Gate>> {
-        self.reserving.get(account.name).map(Arc::clone)
+        self.reserving.get(&Name::from(account.key)).map(Arc::clone)
     }
 
     /// Puts up a gate for the account.
     pub(crate) fn put_gate(&mut self, account: Account<'_>, gate: Arc<Gate>) {
-        self.reserving.insert(account.name.into(), gate);
+        self.reserving.insert(account.key.into(), gate);
     }
 
     /// Takes the account's gate away.
     pub(crate) fn take_gate(&mut self, account: Account<'_>) {
-        self.reserving.remove(account.name);
+        self.reserving.remove(&Name::from(account.key));
     }
 
     /// All gates that are up.

@@ -4,10 +4,8 @@
 //! entries. This one grows by a fifth and finds the key where the record is. Millions of accounts cost half of the memory
 //! and half of the cache misses.
 
-use super::{
-    key::{Key, Seeds},
-    slot::{Packed, Slot},
-};
+use super::slot::{Packed, Slot};
+use crate::key::{Key, Seeds};
 
 /// Places of the smallest array.
 const FEWEST: usize = 8;
@@ -202,8 +200,8 @@ mod tests {
 
     use proptest::{collection::vec, prelude::*};
 
-    use super::{super::key::ShortKey, *};
-    use crate::record::Record;
+    use super::*;
+    use crate::{key::ShortKey, record::Record};
 
     fn slot(spent: u32) -> Slot {
         Slot {

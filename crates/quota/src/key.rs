@@ -1,6 +1,9 @@
-//! How an account is named inside the engine: in as few bytes as its text needs, and never as another one.
+//! How an account is named in memory: in as few bytes as its text needs, and never as another one.
 
-use std::hash::{BuildHasher, RandomState};
+use std::{
+    borrow::Cow,
+    hash::{BuildHasher, RandomState},
+};
 
 /// An account as it was asked for, in the form it is kept in.
 ///
@@ -26,6 +29,45 @@ impl<'a> KeyRef<'a> {
             _ => None,
         };
         numeric.unwrap_or(Self::Text(account))
+    }
+
+    /// The account's own text.
+    pub(crate) fn text(self) -> Cow<'a, str> {
+        match self {
+            Self::Short(number) => Cow::Owned(ShortKey::new(number).text()),
+            Self::Uuid(number) => Cow::Owned(UuidKey::new(number).text()),
+            Self::Text(text) => Cow::Borrowed(text),
+        }
+    }
+}
+
+/// The same, owned: for a receipt, which carries an account without an allocation that way.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) enum Name {
+    Short(u64),
+    /// Both halves.
+    Uuid(u64, u64),
+    Text(Box<str>),
+}
+
+impl From<KeyRef<'_>> for Name {
+    #[inline]
+    fn from(key: KeyRef<'_>) -> Self {
+        match key {
+            KeyRef::Short(number) => Self::Short(number),
+            KeyRef::Uuid(number) => Self::Uuid((number >> 64) as u64, number as u64),
+            KeyRef::Text(text) => Self::Text(text.into()),
+        }
+    }
+}
+
+impl Name {
+    pub(crate) fn key(&self) -> KeyRef<'_> {
+        match self {
+            Self::Short(number) => KeyRef::Short(*number),
+            Self::Uuid(high, low) => KeyRef::Uuid(u128::from(*high) << 64 | u128::from(*low)),
+            Self::Text(text) => KeyRef::Text(text),
+        }
     }
 }
 
@@ -243,11 +285,10 @@ mod tests {
     use super::*;
 
     fn back(account: &str) -> String {
-        match KeyRef::new(account) {
-            KeyRef::Short(number) => ShortKey::new(number).text(),
-            KeyRef::Uuid(number) => UuidKey::new(number).text(),
-            KeyRef::Text(text) => TextKey(text.into()).text(),
-        }
+        let key = KeyRef::new(account);
+        let name = Name::from(key);
+        assert_eq!(name.key(), key);
+        name.key().text().into_owned()
     }
 
     #[test]
