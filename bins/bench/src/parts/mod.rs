@@ -1,5 +1,6 @@
 //! The registry of parts. A new one is a file here and a row below.
 
+mod address;
 mod fan_out;
 mod quota;
 
@@ -19,7 +20,7 @@ pub(crate) struct Part {
 }
 
 /// All parts, in the order they run.
-pub(crate) const PARTS: &[Part] = &[fan_out::PART, quota::PART];
+pub(crate) const PARTS: &[Part] = &[fan_out::PART, quota::PART, address::PART];
 
 /// The parts of these names, in the order they run; all without a name.
 pub(crate) fn choose(names: &[String]) -> anyhow::Result<Vec<&'static Part>> {
