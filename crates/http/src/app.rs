@@ -48,6 +48,8 @@ pub fn serve(
             .configure(|config| routes(config, &api))
     })
     .workers(workers)
+    // The last piece of a compressed answer must not wait for the acknowledgement of the one before.
+    .tcp_nodelay(true)
     .disable_signals()
     .client_request_timeout(Duration::from_secs(5))
     .keep_alive(Duration::from_secs(75))

@@ -71,6 +71,8 @@ impl SampleCity {
                 .configure(switches::routes)
         })
         .workers(2)
+        // A compressed body is a second small write: it must not wait for the client's delayed acknowledgement of the first.
+        .tcp_nodelay(true)
         // Longer than a client keeps an idle connection, so that none is reused while it ends.
         .keep_alive(Duration::from_secs(120))
         // A starved client is not an attacker here.
