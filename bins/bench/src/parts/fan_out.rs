@@ -29,8 +29,7 @@ in every run. Each measurement starts from nothing: new clients, no connection, 
 every source is asked alone. Then, in alternating rounds, the report is assembled and the slowest ones are asked alone again;
 the anchor is the largest of their medians: that source's own chain of requests. CPU time is that of the process, the made-up
 city included. The clients send at most 64 requests at once to a host, as in the program; one more row shows the same without
-that limit. The made-up city sends a compressed body behind its header, and such a second small write can wait 40 ms for the
-acknowledgement of the first: a difference of 40 ms between two runs, on either side, is that.",
+that limit.",
     run,
 };
 
