@@ -116,6 +116,11 @@ impl Words {
     fn dash(&mut self, before: Option<u8>, rest: &[u8]) -> usize {
         let blanks = rest.iter().take_while(|b| **b == b' ').count();
         let next = rest.get(blanks).copied();
+        if next.is_none() {
+            // Nothing follows that it could join or divide.
+            self.blank();
+            return blanks;
+        }
         let digit = |b: Option<u8>| b.is_some_and(|b| b.is_ascii_digit());
         if !is_word(before) || blanks > 0 {
             let last = self.text.trim_end().bytes().last();
@@ -238,6 +243,8 @@ mod tests {
     #[case("１２０ Ｂroadway", "120 BROADWAY")]
     #[case("Avenida Peña", "AVENIDA PENA")]
     #[case("1008350041.00", "1008350041.00")]
+    #[case("120 Broadway -", "120 BROADWAY")]
+    #[case("120 Broadway --  ", "120 BROADWAY")]
     #[case("Нью", "")]
     fn text_becomes_words(#[case] typed: &str, #[case] words: &str) {
         assert_eq!(clean(typed), words);

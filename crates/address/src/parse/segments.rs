@@ -302,10 +302,13 @@ fn reversed(body: &[Token<'_>]) -> Option<Kind> {
     if last.text.len() > 5 || !number::is_whole_street(street) {
         return None;
     }
-    Some(Kind::Address(vec![AddressText {
-        number: TypedNumber::plain(value, Suffix::NONE),
-        streets: street::split(street, [None; 2], None),
-    }]))
+    let streets = street::split(street, [None; 2], None);
+    (!streets.is_empty()).then(|| {
+        Kind::Address(vec![AddressText {
+            number: TypedNumber::plain(value, Suffix::NONE),
+            streets,
+        }])
+    })
 }
 
 fn is_post_box(clean: &str) -> bool {
