@@ -14,7 +14,20 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("soda", &["upstream"]),
     ("address", &["upstream"]),
     ("sources", &["soda", "upstream"]),
-    ("store", &["quota", "accounts", "report-cache"]),
+    ("listings", &["address", "upstream"]),
+    ("rates", &["upstream"]),
+    ("valuation", &["listings", "address", "soda"]),
+    (
+        "store",
+        &[
+            "quota",
+            "accounts",
+            "report-cache",
+            "listings",
+            "rates",
+            "valuation",
+        ],
+    ),
     (
         "service",
         &[
@@ -25,6 +38,9 @@ const ARROWS: &[(&str, &[&str])] = &[
             "soda",
             "address",
             "sources",
+            "listings",
+            "rates",
+            "valuation",
         ],
     ),
     ("http", &["service", "quota"]),
