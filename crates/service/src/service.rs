@@ -172,23 +172,36 @@ impl Inner {
                 return Err(Failure::too_many_in_flight(&view));
             }
         };
-        match request {
-            Request::Usage => self.usage(call).await,
-            Request::Lookup(request) => {
-                let (receipt, view) = self.charge(call).await?;
-                let work = self.parts.lookups.lookup(&request, &call.caller, &view);
-                match tokio::time::timeout(CALL_DEADLINE, work).await {
-                    Ok(Ok(data)) => Ok(self.answer(call, call.operation.spec().cost, data, view)),
-                    Ok(Err(failure)) => {
-                        self.refund(receipt).await;
-                        Err(failure)
-                    }
-                    Err(_) => {
-                        self.refund(receipt).await;
-                        Err(Failure::upstream("the call's deadline passed"))
-                    }
-                }
+        if matches!(request, Request::Usage) {
+            return self.usage(call).await;
+        }
+        let (receipt, view) = self.charge(call).await?;
+        let work = self.perform(&request, call, &view);
+        match tokio::time::timeout(CALL_DEADLINE, work).await {
+            Ok(Ok(data)) => Ok(self.answer(call, call.operation.spec().cost, data, view)),
+            Ok(Err(failure)) => {
+                self.refund(receipt).await;
+                Err(failure)
             }
+            Err(_) => {
+                self.refund(receipt).await;
+                Err(Failure::upstream("the call's deadline passed"))
+            }
+        }
+    }
+
+    /// Step 8: the operation itself. Its charge is settled by the caller.
+    async fn perform(
+        &self,
+        request: &Request,
+        call: &Call,
+        view: &View,
+    ) -> Result<Vec<Bytes>, Failure> {
+        match request {
+            Request::Lookup(request) => {
+                self.parts.lookups.lookup(request, &call.caller, view).await
+            }
+            Request::Usage => Err(Failure::internal("usage is answered without a charge")),
         }
     }
 
