@@ -5,6 +5,7 @@ pub mod envelope;
 pub mod error;
 pub mod ids;
 pub mod limits;
+pub mod listing;
 pub mod lookup;
 pub mod money;
 pub mod operation;
@@ -12,6 +13,8 @@ pub mod published;
 pub mod record;
 pub mod report;
 pub mod request_id;
+pub mod search;
+pub mod updates;
 pub mod usage;
 
 #[cfg(feature = "test-clock")]
@@ -21,6 +24,10 @@ pub use envelope::{Envelope, Meta, Surface};
 pub use error::{ErrorBody, ErrorCode};
 pub use ids::{Bbl, Bin, Borough, IdError, Zip};
 pub use limits::{LimitError, Limits, Units};
+pub use listing::{
+    Listing, ListingSource, ListingSourceStatus, ListingStatus, ListingType, OpenHouse,
+    PropertyType,
+};
 pub use lookup::LookupRequest;
 pub use money::Dollars;
 pub use operation::{Method, OPERATIONS, Operation, OperationSpec};
@@ -31,3 +38,8 @@ pub use report::{
     SourceEntry, SourceStatus,
 };
 pub use request_id::RequestId;
+pub use search::{AreaQuery, Bounds, ListingFilter, ListingSort, SearchAnswer, SearchRequest};
+pub use updates::{
+    ListingEventType, ListingUpdate, UpdatesAnswer, UpdatesCounts, UpdatesCoverage, UpdatesRequest,
+    UpdatesWindow,
+};
