@@ -10,6 +10,7 @@ pub mod lookup;
 pub mod money;
 pub mod operation;
 pub mod published;
+pub mod rates;
 pub mod record;
 pub mod report;
 pub mod request_id;
@@ -32,6 +33,7 @@ pub use lookup::LookupRequest;
 pub use money::Dollars;
 pub use operation::{Method, OPERATIONS, Operation, OperationSpec};
 pub use published::PublishedDate;
+pub use rates::{RatesAnswer, RatesRequest};
 pub use record::{FieldValue, Record};
 pub use report::{
     Building, CacheInfo, CacheStatus, Match, MatchedBy, Property, ReportKey, SourceData,
