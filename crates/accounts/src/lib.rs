@@ -22,8 +22,9 @@ pub use authenticator::{
 pub use field::FieldError;
 pub use key::{ApiKey, MalformedKey};
 pub use model::{
-    Account, AccountId, AuditEntry, Environment, KeyHash, KeyId, KeyRecord, KeyState, Overrides,
-    Role, Suspension, Tier, UsageCounts, UsageKey,
+    Account, AccountId, AuditEntry, CeilingChange, Environment, KeyHash, KeyId, KeyRecord,
+    KeyState, Overrides, OverridesChange, Role, Suspension, Tier, UsageBatch, UsageCounts,
+    UsageKey,
 };
 pub use service::{Accounts, AccountsError, Actor, NewKey, Rotation};
 pub use traits::{AccountStore, StoreError, UsageStore};

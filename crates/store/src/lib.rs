@@ -36,6 +36,8 @@ pub use error::{BackupError, MigrateError, StampError, StoreOpenError, Unavailab
 pub use shared_quota::PostgresQuota;
 #[cfg(feature = "redis")]
 pub use shared_quota::RedisQuota;
+#[cfg(feature = "test-clock")]
+pub use shared_quota::redis_quota_reading;
 pub use shared_quota::{SharedQuotaOptions, redis_quota};
 pub use stamp::DatabaseKind;
 pub use store::{Store, StoreOptions};

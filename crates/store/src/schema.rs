@@ -76,6 +76,17 @@ diesel::table! {
     use diesel::sql_types::*;
     use crate::moment::Moment;
 
+    usage_writers (writer) {
+        writer -> Text,
+        batch -> BigInt,
+        forget_at -> Moment,
+    }
+}
+
+diesel::table! {
+    use diesel::sql_types::*;
+    use crate::moment::Moment;
+
     reports (key) {
         key -> Text,
         body -> Binary,

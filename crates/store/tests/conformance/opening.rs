@@ -139,7 +139,12 @@ mod file {
                     operation: brownstone_domain::Operation::LookupProperty,
                 };
                 let counts = brownstone_accounts::model::UsageCounts::default();
-                store.add_usage(&[(key, counts)]).await
+                store
+                    .add_usage(
+                        &brownstone_accounts::model::UsageBatch::first(),
+                        &[(key, counts)],
+                    )
+                    .await
             });
         }
         drop(first);
