@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 pub mod clock;
+pub mod comps;
 pub mod envelope;
 pub mod error;
 pub mod ids;
@@ -21,6 +22,7 @@ pub mod usage;
 #[cfg(feature = "test-clock")]
 pub use clock::ManualClock;
 pub use clock::{Clock, SystemClock};
+pub use comps::{CompsAnswer, CompsRequest};
 pub use envelope::{Envelope, Meta, Surface};
 pub use error::{ErrorBody, ErrorCode};
 pub use ids::{Bbl, Bin, Borough, IdError, Zip};

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use brownstone_domain::PropertyType;
+
 /// A building class of the Department of Finance: a letter and a digit or second letter (`A1`, `R4`, `CM`).
 ///
 /// The default is "not known".
@@ -119,9 +121,10 @@ impl fmt::Display for TaxClass {
 
 /// What kind of property was sold, in the words of the API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(u8)]
 pub enum Kind {
     /// A dwelling for one family.
-    SingleFamily,
+    SingleFamily = 0,
     /// A dwelling for two families.
     TwoFamily,
     /// A dwelling for three families.
@@ -163,19 +166,35 @@ const CLASSES: &[(u8, &[u8], Kind)] = &[
 ];
 
 impl Kind {
-    /// The word of the API's `property_type`.
-    pub const fn name(self) -> &'static str {
+    /// The API's `property_type`.
+    pub const fn property_type(self) -> PropertyType {
         match self {
-            Self::SingleFamily => "single_family",
-            Self::TwoFamily => "two_family",
-            Self::ThreeFamily => "three_family",
-            Self::MultiFamily => "multi_family",
-            Self::Condo => "condo",
-            Self::Coop => "coop",
-            Self::Condop => "condop",
-            Self::MixedUse => "mixed_use",
-            Self::Land => "land",
-            Self::Other => "other",
+            Self::SingleFamily => PropertyType::SingleFamily,
+            Self::TwoFamily => PropertyType::TwoFamily,
+            Self::ThreeFamily => PropertyType::ThreeFamily,
+            Self::MultiFamily => PropertyType::MultiFamily,
+            Self::Condo => PropertyType::Condo,
+            Self::Coop => PropertyType::Coop,
+            Self::Condop => PropertyType::Condop,
+            Self::MixedUse => PropertyType::MixedUse,
+            Self::Land => PropertyType::Land,
+            Self::Other => PropertyType::Other,
+        }
+    }
+
+    /// The kind that the API's `property_type` means. The city has no class of its own for a townhouse: it is a house.
+    pub const fn of(property_type: PropertyType) -> Self {
+        match property_type {
+            PropertyType::SingleFamily | PropertyType::Townhouse => Self::SingleFamily,
+            PropertyType::TwoFamily => Self::TwoFamily,
+            PropertyType::ThreeFamily => Self::ThreeFamily,
+            PropertyType::MultiFamily => Self::MultiFamily,
+            PropertyType::Condo => Self::Condo,
+            PropertyType::Coop => Self::Coop,
+            PropertyType::Condop => Self::Condop,
+            PropertyType::MixedUse => Self::MixedUse,
+            PropertyType::Land => Self::Land,
+            PropertyType::Other => Self::Other,
         }
     }
 

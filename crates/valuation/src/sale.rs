@@ -4,7 +4,7 @@ use std::fmt;
 
 use brownstone_domain::Bbl;
 
-use crate::{BuildingClass, Kind, Segment, TaxClass};
+use crate::{BuildingClass, Kind, Place, Segment, TaxClass};
 
 /// A sale's own number: the same for the same sale in every release, so that it can be kept and asked for again.
 ///
@@ -61,7 +61,7 @@ pub(crate) fn slice(bytes: &[u8], text: TextRef) -> &[u8] {
         .unwrap_or_default()
 }
 
-/// What is the matter with a sale. A sale with any of these is not used to value anything.
+/// What is the matter with a sale. The first three keep it from valuing anything: [`Sale::is_usable`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Flags(pub u16);
 
@@ -76,14 +76,20 @@ impl Flags {
     pub const YEAR_IMPOSSIBLE: Self = Self(8);
     /// A size could not be true and is left out.
     pub const SIZE_IMPOSSIBLE: Self = Self(16);
+    /// The total also paid for a parking space, a storage unit or the ground beside: those lots are [`Flags::PACKAGE`],
+    /// this one is a sale in the market still.
+    pub const WITH_EXTRAS: Self = Self(32);
+
+    const UNUSABLE: Self = Self(Self::NON_ARMS_LENGTH.0 | Self::PACKAGE.0 | Self::DUPLICATE.0);
 
     /// Each flag with its word in answers.
-    pub const NAMES: [(Self, &'static str); 5] = [
+    pub const NAMES: [(Self, &'static str); 6] = [
         (Self::NON_ARMS_LENGTH, "non_arms_length"),
         (Self::PACKAGE, "package_sale"),
         (Self::DUPLICATE, "duplicate_recording"),
         (Self::YEAR_IMPOSSIBLE, "year_built_impossible"),
         (Self::SIZE_IMPOSSIBLE, "size_impossible"),
+        (Self::WITH_EXTRAS, "with_parking_storage_or_land"),
     ];
 
     /// Whether any of the flags is set.
@@ -140,6 +146,8 @@ pub struct Sale {
     pub unit: TextRef,
     /// The city's name for the neighbourhood: a place in `Loaded::neighborhoods`.
     pub neighborhood: u16,
+    /// Where it is, where the table says so; an index takes the lot's place instead.
+    pub place: Option<Place>,
     /// ZIP code.
     pub zip: Option<u32>,
     /// Dwellings.
@@ -176,7 +184,7 @@ impl Sale {
 
     /// Whether it is a sale in the market, recorded once, of one property.
     pub const fn is_usable(&self) -> bool {
-        !self.flags.has(Flags(1 | 2 | 4))
+        !self.flags.has(Flags::UNUSABLE)
     }
 
     /// Floor area that the price was paid for: never a building's for a unit.

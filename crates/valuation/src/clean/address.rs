@@ -37,7 +37,8 @@ pub(crate) fn split<'a>(address: &'a [u8], unit: &'a [u8]) -> Parts<'a> {
             base.get(..space).unwrap_or_default(),
             base.get(space..).unwrap_or_default().trim_ascii(),
         ),
-        _ => (&[][..], base),
+        // What stands for the number of a lot without one.
+        _ => (&[][..], base.strip_prefix(b"N/A ").unwrap_or(base)),
     };
     Parts {
         address: base,
@@ -230,6 +231,15 @@ mod tests {
                 "MAIN STREET",
                 "12",
                 true,
+            ),
+            (
+                "N/A HYLAN BOULEVARD",
+                "",
+                "N/A HYLAN BOULEVARD",
+                "",
+                "HYLAN BOULEVARD",
+                "",
+                false,
             ),
             (
                 "HYLAN BOULEVARD",

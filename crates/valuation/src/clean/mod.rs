@@ -10,7 +10,7 @@ pub(crate) mod address;
 use brownstone_domain::Bbl;
 
 use crate::{
-    Flags, Loaded, Sale, SaleId, TextRef, Texts,
+    Flags, Kind, Loaded, Sale, SaleId, Segment, TextRef, Texts,
     read::{
         table::{Row, Table},
         value::DayOrder,
@@ -375,15 +375,41 @@ fn mark_packages(day: &mut [Sale]) {
             let many = lots(borough) >= PACKAGE_LOTS;
             for block in borough.chunk_by(|a, b| a.1 / 10_000 == b.1 / 10_000) {
                 if many || lots(block) >= 2 {
+                    let main = if many { None } else { with_extras(day, block) };
                     for (_, _, at) in block {
                         if let Some(sale) = day.get_mut(*at) {
-                            sale.flags.set(Flags::PACKAGE);
+                            sale.flags.set(if main == Some(*at) {
+                                Flags::WITH_EXTRAS
+                            } else {
+                                Flags::PACKAGE
+                            });
                         }
                     }
                 }
             }
         }
     }
+}
+
+/// So many lots may come with a dwelling: two parking spaces and a storage unit.
+const MOST_EXTRAS: usize = 3;
+
+/// The one dwelling of a package whose other lots come with it: parking, storage, a terrace, the ground beside.
+fn with_extras(day: &[Sale], package: &[(u64, u64, usize)]) -> Option<usize> {
+    let is_extra = |sale: &Sale| {
+        sale.kind() == Kind::Land
+            || matches!(
+                sale.class_at_sale.as_str(),
+                "RG" | "RP" | "RS" | "RT" | "G0"
+            )
+    };
+    let mut mains = package.iter().filter_map(|(_, _, at)| {
+        let sale = day.get(*at)?;
+        (!is_extra(sale)).then_some((*at, sale))
+    });
+    let (at, main) = mains.next()?;
+    let alone = mains.next().is_none() && package.len() <= MOST_EXTRAS + 1;
+    (alone && main.segment() != Segment::Other).then_some(at)
 }
 
 /// Different lots of sorted rows.

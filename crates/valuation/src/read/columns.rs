@@ -22,6 +22,8 @@ pub(crate) enum Column {
     YearBuilt,
     TaxClassAtSale,
     ClassAtSale,
+    Latitude,
+    Longitude,
     Price,
     Date,
 }
@@ -56,6 +58,8 @@ const NAMES: &[(&str, Column)] = &[
     ("yearbuilt", Column::YearBuilt),
     ("taxclassattimeof*", Column::TaxClassAtSale),
     ("buildingclassattimeof*", Column::ClassAtSale),
+    ("latitude", Column::Latitude),
+    ("longitude", Column::Longitude),
     ("saleprice", Column::Price),
     ("saledate", Column::Date),
 ];

@@ -10,7 +10,7 @@ use super::{
     value::{Evidence, Number, RawDate, date, number},
 };
 use crate::{
-    BuildingClass, BuildingKey, Flags, Reason, Sale, SaleId, TaxClass, TextRef, Texts,
+    BuildingClass, BuildingKey, Flags, Place, Reason, Sale, SaleId, TaxClass, TextRef, Texts,
     clean::{
         Exclusions,
         address::{self, Parts},
@@ -157,6 +157,7 @@ impl Table {
             street,
             unit,
             neighborhood,
+            place: place(cell(Column::Latitude), cell(Column::Longitude)),
             zip: count(Column::Zip).filter(|zip| (10_001..=11_697).contains(zip)),
             residential_units: count(Column::ResidentialUnits),
             commercial_units: count(Column::CommercialUnits),
@@ -220,6 +221,11 @@ const MOST_SQFT: u32 = 20_000_000;
 const FIRST_YEAR: u16 = 1650;
 /// Later years are slips, too.
 const LAST_YEAR: u16 = 2100;
+
+fn place(latitude: &[u8], longitude: &[u8]) -> Option<Place> {
+    let degrees = |text: &[u8]| std::str::from_utf8(text).ok()?.parse::<f64>().ok();
+    Place::in_city(degrees(latitude)?, degrees(longitude)?)
+}
 
 fn lot<'a>(cell: &impl Fn(Column) -> &'a [u8]) -> Option<Bbl> {
     let parts = || {
