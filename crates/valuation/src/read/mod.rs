@@ -4,9 +4,12 @@
 //! copied, into one buffer a file.
 
 pub(crate) mod columns;
+#[cfg(test)]
+mod real_tests;
 pub(crate) mod split;
 pub(crate) mod table;
 pub(crate) mod value;
+mod workbook;
 
 use std::{
     io::Read,
@@ -171,6 +174,12 @@ fn read_file(path: &Path) -> Result<Table, ReadError> {
             .read_to_end(&mut plain)
             .map_err(failed)?;
         bytes = plain;
+    }
+    if workbook::is_workbook(&bytes) {
+        bytes = workbook::to_text(&bytes).ok_or_else(|| ReadError::NotSales {
+            file: file.clone(),
+            why: "it is no workbook that can be read, or has no rows",
+        })?;
     }
     delimited(&file, &bytes)
 }

@@ -105,7 +105,11 @@ fn small(text: &[u8]) -> Option<u16> {
     })
 }
 
-/// Reads `2019-07-23`, the same with a time behind it, `7/23/2019`, `23/07/19`, `20190723`.
+/// Day number of 1970-01-01 in a spreadsheet, whose day 0 is 1899-12-30.
+const SPREADSHEET_EPOCH: i32 = 25_569;
+
+/// Reads `2019-07-23`, the same with a time behind it, `7/23/2019`, `23/07/19`, `20190723`, and a spreadsheet's day
+/// number (`43669`).
 pub(crate) fn date(text: &[u8]) -> RawDate {
     read_date(text.trim_ascii()).unwrap_or(RawDate::Bad)
 }
@@ -125,6 +129,10 @@ fn read_date(text: &[u8]) -> Option<RawDate> {
         let month = u8::try_from(part(4, 6)?).ok()?;
         let day = u8::try_from(part(6, 8)?).ok()?;
         return days(part(0, 4)?, month, day).map(RawDate::Day);
+    }
+    if text.len() == 5 && text.iter().all(u8::is_ascii_digit) {
+        let number = text.iter().fold(0_i32, |n, b| n * 10 + i32::from(b - b'0'));
+        return Some(RawDate::Day(number - SPREADSHEET_EPOCH));
     }
     let text = text.split(|b| *b == b' ').next()?;
     let mut parts = text.split(|b| *b == b'/');
@@ -222,6 +230,7 @@ mod tests {
             "2019-07-23T00:00:00.000",
             "2019-07-23 00:00:00",
             "20190723",
+            "43669",
         ] {
             assert_eq!(date(text.as_bytes()), july, "{text}");
         }
