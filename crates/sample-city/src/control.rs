@@ -24,6 +24,11 @@ pub const VIEWS: &str = "views";
 /// The name of the federal flood layer.
 pub const FLOOD: &str = "flood";
 
+/// The name of FRED's series at once; each answers to its own id, too.
+pub const FRED: &str = "fred";
+/// The name of the weekly mortgage survey's file.
+pub const PMMS: &str = "pmms";
+
 /// How many queries of a dataset are remembered.
 const REMEMBERED: usize = 200;
 
@@ -132,7 +137,8 @@ struct Switches {
 
 /// The switches of a running city. Clones are the same switches.
 ///
-/// A name is a dataset's id, [`GEOSEARCH`], [`VIEWS`], [`FLOOD`], or [`EVERY_DATASET`].
+/// A name is a dataset's id, [`GEOSEARCH`], [`VIEWS`], [`FLOOD`], or [`EVERY_DATASET`]; of the mortgage rates a
+/// series' id, [`FRED`] or [`PMMS`].
 #[derive(Debug, Clone)]
 pub struct Control {
     city: Arc<City>,
@@ -295,7 +301,8 @@ impl Control {
 /// The names a call answers to, the narrow one first.
 fn names(name: &str) -> Vec<&str> {
     match name {
-        GEOSEARCH | VIEWS | FLOOD => vec![name],
+        GEOSEARCH | VIEWS | FLOOD | PMMS => vec![name],
+        _ if name.starts_with("OBMMI") || name.starts_with("MORTGAGE") => vec![name, FRED],
         _ => vec![name, EVERY_DATASET],
     }
 }

@@ -16,7 +16,7 @@ mod street;
 mod table;
 mod template;
 
-pub use control::{Control, EVERY_DATASET, FLOOD, Fault, FaultKind, GEOSEARCH, VIEWS};
+pub use control::{Control, EVERY_DATASET, FLOOD, FRED, Fault, FaultKind, GEOSEARCH, PMMS, VIEWS};
 pub use pad::pad_files;
 pub use server::SampleCity;
 pub use table::{ColumnType, UnknownType};

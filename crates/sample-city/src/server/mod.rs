@@ -3,6 +3,7 @@
 mod faults;
 mod flood;
 mod geosearch;
+mod rates;
 mod resource;
 mod switches;
 mod views;
@@ -68,6 +69,7 @@ impl SampleCity {
                 .configure(views::routes)
                 .configure(geosearch::routes)
                 .configure(flood::routes)
+                .configure(rates::routes)
                 .configure(switches::routes)
         })
         .workers(2)
