@@ -2,12 +2,16 @@
 
 pub mod class;
 pub mod clean;
+pub mod index;
 pub mod lot;
+pub mod lots;
 pub mod read;
 pub mod sale;
 
 pub use class::{BuildingClass, Kind, Segment, TaxClass};
 pub use clean::{Exclusions, Reason, TOKEN_PRICE};
+pub use index::{IndexError, SalesIndex};
 pub use lot::{Lot, Place};
+pub use lots::Lots;
 pub use read::{Loaded, ReadError, load, read_text};
 pub use sale::{BuildingKey, Flags, Sale, SaleId, TextRef, Texts, block_of, lot_number};

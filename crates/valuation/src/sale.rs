@@ -63,7 +63,7 @@ pub(crate) fn slice(bytes: &[u8], text: TextRef) -> &[u8] {
 
 /// What is the matter with a sale. The first three keep it from valuing anything: [`Sale::is_usable`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub struct Flags(pub u16);
+pub struct Flags(pub u8);
 
 impl Flags {
     /// No money, or a token price: a transfer, not a sale in the market.
