@@ -1,6 +1,7 @@
 //! The city over HTTP, as an upstream's client meets it.
 
 mod faults;
+mod listings;
 mod shape;
 
 use brownstone_sample_city::{FLOOD, Fault, FaultKind, GEOSEARCH, SampleCity, VIEWS};
