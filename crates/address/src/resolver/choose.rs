@@ -109,13 +109,23 @@ fn best<'r>(
 ) -> (Found, &'r AddressText) {
     let mut all = Found::default();
     let mut first = None;
+    let mut corrected = None;
     for reading in readings {
         first.get_or_insert(reading);
         let found = exact(index, reading, boroughs);
-        if !found.hits.is_empty() {
+        if found.hits.iter().any(|hit| !hit.is_corrected()) {
             return (found, reading);
         }
-        all.or(found);
+        if found.hits.is_empty() {
+            all.or(found);
+        } else {
+            corrected.get_or_insert((found, reading));
+        }
+    }
+    // What agrees as it was typed comes before what would agree if it were changed: `824E NEW YORK AVENUE` is 824 EAST NEW
+    // YORK AVENUE, and no 824 NEW YORK AVENUE without its letter.
+    if let Some(found) = corrected {
+        return found;
     }
     if all.street.is_none() && all.pseudo.is_none() && all.other_name.is_none() {
         for reading in readings {
@@ -261,7 +271,9 @@ fn one(
             hits = there;
         }
     }
-    if buildings(&hits).len() > 1 && scope.by == By::State {
+    // Words that were passed over may have been the city.
+    let all_read = !typed.notes.iter().any(|n| matches!(n, Note::Ignored(_)));
+    if buildings(&hits).len() > 1 && scope.by == By::State && all_read {
         // `NY` alone is Manhattan's city as well as the state.
         let manhattan: Vec<Hit> = hits
             .iter()

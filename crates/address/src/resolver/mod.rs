@@ -110,6 +110,8 @@ impl Geocoder for PadGeocoder {
 }
 
 #[cfg(test)]
+mod classes;
+#[cfg(test)]
 mod quality;
 #[cfg(test)]
 mod tests;

@@ -229,6 +229,37 @@ pub(crate) fn variants(street: &StreetName) -> Vec<(StreetName, Change)> {
     {
         out.push((StreetName::of_words([letter, *kind]), Change::TypeAdded));
     }
+    // `AVEUNE U`.
+    if let [first, letter] = words.as_slice()
+        && letter.len() == 1
+        && first.len() >= 4
+        && !is_type(first)
+        && strsim::osa_distance(first, "AVENUE") <= 2
+    {
+        out.push((StreetName::of_words(["AVENUE", letter]), Change::Spelling));
+    }
+    if let [name @ .., last] = words.as_slice()
+        && is_direction(last)
+        && !name.is_empty()
+    {
+        match name {
+            // `42 STREET WEST` is WEST 42 STREET.
+            [number, _] if number.bytes().all(|b| b.is_ascii_digit()) => {
+                let moved = std::iter::once(*last).chain(name.iter().copied());
+                out.push((StreetName::of_words(moved), Change::TypeAdded));
+            }
+            // `ANDREWS SOUTH` is ANDREWS AVENUE SOUTH.
+            _ if !name.iter().skip(1).any(|w| is_type(w))
+                && !is_direction(name.first().unwrap_or(last)) =>
+            {
+                out.extend(STREET_TYPES.iter().map(|kind| {
+                    let whole = name.iter().copied().chain([*kind, *last]);
+                    (StreetName::of_words(whole), Change::TypeAdded)
+                }));
+            }
+            _ => {}
+        }
+    }
     // `HARBOR POINT S`: a direction behind a name without a type.
     if let [name @ .., letter] = words.as_slice()
         && !name.is_empty()
@@ -252,7 +283,10 @@ pub(crate) fn variants(street: &StreetName) -> Vec<(StreetName, Change)> {
     }
     let last = words.last().copied().unwrap_or_default();
     let ends_in_direction = has_type(street) && is_direction(last);
-    let untyped = !is_type(last) && !ends_in_direction;
+    // `MORRIS PARK` may be MORRIS PARK AVENUE, `CRESCENT` CRESCENT STREET.
+    let weak =
+        matches!(last, "PARK" | "HEIGHTS" | "GARDENS" | "GREEN" | "VILLAGE") || words.len() == 1;
+    let untyped = (weak || !is_type(last)) && !ends_in_direction;
     if untyped {
         out.extend(retyped(&words).map(|name| (name, Change::Spelling)));
         out.extend(
