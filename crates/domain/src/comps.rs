@@ -227,7 +227,7 @@ pub struct CompsQuery {
 /// The step of the search that found enough.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SearchUsed {
-    /// `same_building`, `radius`, `block`, `neighborhood` or `borough`.
+    /// The area that was searched.
     pub step: SearchStep,
     /// The distance, for `radius`.
     pub radius_miles: Option<f64>,
@@ -311,7 +311,7 @@ pub struct Comp {
     pub flags: Vec<&'static str>,
 }
 
-/// How many sales each rule left out. A sale is counted once, by the first rule in this order that fits.
+/// How many sales each rule left out. A sale is counted once, by the first rule that it breaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct ExcludedCounts {
     /// Cheaper than `min_sale_price`, or dearer than `max_sale_price`.

@@ -2,6 +2,7 @@
 
 pub mod class;
 pub mod clean;
+pub mod comps;
 pub mod index;
 pub mod lot;
 pub mod lots;
