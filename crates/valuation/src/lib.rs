@@ -8,11 +8,12 @@ pub mod lot;
 pub mod lots;
 pub mod read;
 pub mod sale;
+pub mod sync;
 
 pub use class::{BuildingClass, Kind, Segment, TaxClass};
 pub use clean::{Exclusions, Reason, TOKEN_PRICE};
 pub use index::{IndexError, SalesIndex};
 pub use lot::{Lot, Place};
 pub use lots::Lots;
-pub use read::{Loaded, ReadError, load, read_text};
+pub use read::{Loaded, ReadError, load, read_text, read_texts};
 pub use sale::{BuildingKey, Flags, Sale, SaleId, TextRef, Texts, block_of, lot_number};

@@ -84,7 +84,7 @@ impl Lots {
     }
 
     /// Of several rows of one lot the last counts.
-    fn of(mut rows: Vec<(Lot, u64)>) -> Self {
+    pub(crate) fn of(mut rows: Vec<(Lot, u64)>) -> Self {
         rows.sort_by_key(|(lot, _)| lot_number(lot.bbl));
         rows.reverse();
         rows.dedup_by_key(|(lot, _)| lot.bbl);
@@ -112,6 +112,11 @@ impl Lots {
     /// The lots, by number.
     pub fn iter(&self) -> impl Iterator<Item = &Lot> {
         self.lots.iter()
+    }
+
+    /// The lots with their folded addresses.
+    pub(crate) fn with_streets(&self) -> impl Iterator<Item = (&Lot, u64)> {
+        self.lots.iter().zip(self.streets.iter().copied())
     }
 
     /// The lot.

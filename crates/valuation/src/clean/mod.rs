@@ -104,6 +104,12 @@ impl Exclusions {
             .sum()
     }
 
+    pub(crate) fn set(&mut self, reason: Reason, count: u64) {
+        if let Some(slot) = self.counts.get_mut(reason as usize) {
+            *slot = count;
+        }
+    }
+
     pub(crate) fn add(&mut self, reason: Reason) {
         if let Some(count) = self.counts.get_mut(reason as usize) {
             *count += 1;

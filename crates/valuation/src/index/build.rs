@@ -64,8 +64,8 @@ pub(super) fn build(loaded: &Loaded, lots: &Lots) -> Vec<u8> {
     let zips = group(&|sale| sale.zip.map(u64::from));
 
     let mut lot_bytes = Vec::with_capacity(lots.len() * LOT);
-    for lot in lots.iter() {
-        write_lot(lot, &mut lot_bytes);
+    for (lot, street) in lots.with_streets() {
+        write_lot(lot, street, &mut lot_bytes);
     }
     let mut stats = Vec::new();
     put(&mut stats, loaded.rows, 8);

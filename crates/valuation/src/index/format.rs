@@ -314,9 +314,10 @@ pub(crate) fn lot_of(number: u64) -> Option<Bbl> {
     Bbl::new(borough, block, lot).ok()
 }
 
-pub(super) const LOT: usize = 48;
+/// A lot and its folded address.
+pub(super) const LOT: usize = 56;
 
-pub(super) fn write_lot(lot: &Lot, out: &mut Vec<u8>) {
+pub(super) fn write_lot(lot: &Lot, street: u64, out: &mut Vec<u8>) {
     put(out, crate::lot_number(lot.bbl), 8);
     put_place(out, lot.place);
     out.extend_from_slice(&lot.class.bytes());
@@ -332,6 +333,7 @@ pub(super) fn write_lot(lot: &Lot, out: &mut Vec<u8>) {
     ] {
         put(out, u64::from(value.unwrap_or(u32::MAX)), 4);
     }
+    put(out, street, 8);
 }
 
 pub(super) fn read_lot(bytes: &[u8]) -> Option<Lot> {

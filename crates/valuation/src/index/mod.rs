@@ -12,7 +12,8 @@ use brownstone_domain::Bbl;
 
 use self::format::{COLD, Hot, LOT, Layout, Section, u32_at, u64_at};
 use crate::{
-    BuildingKey, Loaded, Lot, Place, Reason, Sale, TextRef, lot_number, lots::Lots, sale::slice,
+    BuildingKey, Exclusions, Loaded, Lot, Place, Reason, Sale, TextRef, lot_number, lots::Lots,
+    sale::slice,
 };
 
 /// Why there is no index.
@@ -168,6 +169,25 @@ impl SalesIndex {
         (u64_at(stats, 0), counts)
     }
 
+    fn exclusions(&self) -> Exclusions {
+        let stats = self.section(Section::Stats);
+        let mut exclusions = Exclusions::default();
+        for (at, (reason, _)) in Reason::ALL.iter().enumerate() {
+            exclusions.set(*reason, u64_at(stats, 8 + at * 8));
+        }
+        exclusions
+    }
+
+    /// All lots, as they were when the index was made.
+    pub fn lots(&self) -> Lots {
+        let records = self.section(Section::Lots).chunks_exact(LOT);
+        Lots::of(
+            records
+                .filter_map(|record| Some((format::read_lot(record)?, u64_at(record, LOT - 8))))
+                .collect(),
+        )
+    }
+
     /// The sale at a place; `None` past the last.
     pub fn sale(&self, at: u32) -> Option<Sale> {
         let at = at as usize;
@@ -194,7 +214,7 @@ impl SalesIndex {
             sales,
             texts: crate::Texts(self.section(Section::Text).to_vec()),
             neighborhoods: self.names().map(str::to_owned).collect(),
-            exclusions: crate::Exclusions::default(),
+            exclusions: self.exclusions(),
             rows: self.counts().0,
         }
     }

@@ -124,6 +124,18 @@ pub fn read_text(name: &str, bytes: &[u8]) -> Result<Loaded, ReadError> {
     Ok(clean::merge(vec![delimited(name, bytes)?]))
 }
 
+/// Reads several delimited texts as releases of one table, in their order: as [`load`] does files.
+///
+/// # Errors
+/// When one of them is no table of sales.
+pub fn read_texts(texts: &[(&str, &[u8])]) -> Result<Loaded, ReadError> {
+    let tables = texts
+        .iter()
+        .map(|(name, bytes)| delimited(name, bytes))
+        .collect::<Result<Vec<_>, _>>()?;
+    Ok(clean::merge(tables))
+}
+
 fn expand<P: AsRef<Path>>(paths: &[P]) -> Result<Vec<PathBuf>, ReadError> {
     let mut files = Vec::new();
     for path in paths {
