@@ -173,7 +173,7 @@ impl Maker {
         many: u64,
     ) {
         for _ in 0..many.min(1) {
-            let sqft = market_area(building);
+            let sqft = market::area(building);
             let homes = building.units.max(1);
             self.slot(&Offer {
                 building,
@@ -480,12 +480,6 @@ impl Maker {
         fields.set("Latitude", degrees(&building.latitude));
         fields.set("Longitude", degrees(&building.longitude));
     }
-}
-
-/// A building's living space.
-fn market_area(building: &Building) -> u64 {
-    let mut seed = Seed::new(&[b"area", building.bbl.to_string().as_bytes()]);
-    building.units.max(1) * (760 + seed.below(60) * 10) + u64::from(building.units == 1) * 500
 }
 
 /// Fields in the order in which they are set.

@@ -2,6 +2,7 @@
 
 mod faults;
 mod listings;
+mod market;
 mod shape;
 
 use brownstone_sample_city::{FLOOD, Fault, FaultKind, GEOSEARCH, SampleCity, VIEWS};
