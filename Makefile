@@ -35,6 +35,10 @@ test-store: ## the storage contracts on SQLite, and a throwaway PostgreSQL and R
 test-e2e: ## the real program over HTTP
 	$(WITH_SERVERS) $(CARGO_TEST) --test cli --test it
 
+.PHONY: soak-budget
+soak-budget: ## thirty kills, half a minute of three servers, a minute without a database
+	TEST_SOAK_ROUNDS=30 TEST_SOAK_SECONDS=30 $(WITH_SERVERS) $(CARGO_TEST) --test it budget_ -- --nocapture --test-threads 1
+
 .PHONY: check
 check: ## fmt, clippy, rustdoc, tidy: no warning is let through
 	cargo fmt --all --check
@@ -44,7 +48,7 @@ check: ## fmt, clippy, rustdoc, tidy: no warning is let through
 
 .PHONY: bench
 bench: ## the parts beside their anchors; PARTS="quota" for some of them; writes docs/benchmarks.md
-	cargo run --locked --profile measure -p brownstone-bench -- $(PARTS) --write docs/benchmarks.md
+	$(WITH_SERVERS) cargo run --locked --profile measure -p brownstone-bench -- $(PARTS) --write docs/benchmarks.md
 
 .PHONY: clean
 clean: ## what a build made; the data folder stays

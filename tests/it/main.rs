@@ -7,6 +7,9 @@
 
 mod addresses;
 mod budget;
+mod budget_crashes;
+mod budget_instances;
+mod budget_outages;
 mod credentials;
 mod harness;
 mod import;
@@ -16,3 +19,4 @@ mod real_rows;
 mod rest;
 mod shared_database;
 mod sources;
+mod wire;
