@@ -13,7 +13,7 @@ use brownstone_report_cache::{CacheConfig, RegistryView, ReportCache};
 use brownstone_service::{Lookups, Resolutions, directory::SourceDirectory};
 use brownstone_soda::{DatasetId, Freshness, Soda, SodaClient};
 use brownstone_sources::{Deps, Directory, FloodZones, GatedSource, Publisher, Registry};
-use brownstone_store::{DatabaseKind, Store};
+use brownstone_store::{DatabaseKind, Store, StoreOpenError};
 use brownstone_upstream::{Upstream, UpstreamConfig};
 use secrecy::SecretString;
 use tokio::time::Instant;
@@ -217,11 +217,11 @@ impl Budgets {
             Some(url) if url.starts_with("postgres") => {
                 let own = Store::open(url)?;
                 own.migrate().await?;
-                Ok(shared(own.postgres_quota()?))
+                Ok(shared(in_postgres(config, &own, clock)?))
             }
-            Some(url) => Ok(shared(brownstone_store::redis_quota(url)?)),
+            Some(url) => Ok(shared(in_redis(config, url, clock)?)),
             None if config.database_url.starts_with("postgres") => {
-                Ok(shared(store.postgres_quota()?))
+                Ok(shared(in_postgres(config, store, clock)?))
             }
             None => {
                 let ledger = store.spent_ledger();
@@ -248,6 +248,34 @@ impl Budgets {
             tracing::error!(detail = error.detail(), "budgets could not be written");
         }
     }
+}
+
+/// Shared budgets go by their server's own clock, which all instances see alike; under a test's clock by that.
+fn in_redis(
+    config: &Config,
+    url: &str,
+    clock: &Arc<dyn Clock>,
+) -> Result<Arc<dyn QuotaStore>, StoreOpenError> {
+    #[cfg(feature = "test-clock")]
+    if config.test_clock.is_some() {
+        return brownstone_store::redis_quota_reading(url, Arc::clone(clock));
+    }
+    let _ = (config, clock);
+    brownstone_store::redis_quota(url)
+}
+
+/// The same in PostgreSQL.
+fn in_postgres(
+    config: &Config,
+    store: &Store,
+    clock: &Arc<dyn Clock>,
+) -> Result<Arc<dyn QuotaStore>, StoreOpenError> {
+    #[cfg(feature = "test-clock")]
+    if config.test_clock.is_some() {
+        return store.postgres_quota_reading(Arc::clone(clock));
+    }
+    let _ = (config, clock);
+    store.postgres_quota()
 }
 
 /// Builds the lookup over a store and a city.
