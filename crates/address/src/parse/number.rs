@@ -348,7 +348,7 @@ fn more_numbers(read: &mut Read, words: &[Token<'_>]) {
                 read.taken += 2;
             }
             ("&" | "AND" | "," | "TO", Some(_))
-                if starts_a_street(rest) && is_second(next, rest) =>
+                if (starts_a_street(rest) || goes_on(rest)) && is_second(next, rest) =>
             {
                 read.several = true;
                 read.taken += 2;
@@ -357,6 +357,12 @@ fn more_numbers(read: &mut Read, words: &[Token<'_>]) {
             _ => return,
         }
     }
+}
+
+/// Whether a list of numbers goes on: `& 124` of `120, 122 & 124 BROADWAY`.
+fn goes_on(rest: &[Token<'_>]) -> bool {
+    matches!(rest, [joint, number, ..]
+        if matches!(joint.text, "&" | "AND" | ",") && shape(number.text).is_some())
 }
 
 /// Whether a second number is one, and not a numbered street: `219 Y STREET`, not `5 AVENUE` nor `5TH AVENUE`.

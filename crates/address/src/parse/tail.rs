@@ -28,6 +28,8 @@ pub enum NewYork {
 pub struct Where {
     /// A borough by name.
     pub named: Option<Borough>,
+    /// Boroughs, or cities of one, that contradict the first: no one can tell which is meant.
+    pub(crate) also: Boroughs,
     /// The boroughs of a city or neighbourhood typed.
     pub hinted: Boroughs,
     /// Whether that is a post-office city of Queens, which is as good as the borough's name.
@@ -123,6 +125,7 @@ impl Where {
         self.outside = self.outside.or(other.outside);
         self.new_yorks = self.new_yorks.max(other.new_yorks);
         self.new_york = self.new_york.max(other.new_york);
+        self.also = self.also.or(other.also);
         if !self.says_city() {
             self.named = other.named;
             self.hinted = other.hinted;
@@ -178,9 +181,24 @@ impl Where {
     pub(super) fn take(&mut self, place: Place) {
         match place.kind {
             PlaceKind::Borough => {
-                self.named = self.named.or_else(|| place.boroughs.single());
+                let city_elsewhere = self.is_city && self.hinted.and(place.boroughs).is_empty();
+                match self.named {
+                    None => self.named = place.boroughs.single(),
+                    Some(named) => {
+                        self.also = self.also.or(place.boroughs.without(Boroughs::only(named)));
+                    }
+                }
+                if city_elsewhere {
+                    self.also = self.also.or(self.hinted);
+                }
             }
             PlaceKind::City | PlaceKind::Neighborhood | PlaceKind::Line => {
+                let elsewhere = self
+                    .named
+                    .is_some_and(|named| !place.boroughs.contains(named));
+                if place.kind == PlaceKind::City && elsewhere {
+                    self.also = self.also.or(place.boroughs);
+                }
                 if self.hinted.is_empty() {
                     self.hinted = place.boroughs;
                     self.is_city = place.kind != PlaceKind::Neighborhood;
@@ -325,6 +343,14 @@ impl<'a> Tail<'_, 'a> {
             (2, "NY CITY", 2),
             (2, "N Y", 1),
             (1, "NYC", 2),
+            (1, "NEWYORK", 2),
+            (2, "NEW YROK", 2),
+            (2, "NEW YOK", 2),
+            (2, "NEW YOR", 2),
+            (2, "NEW YOKR", 2),
+            (2, "NEW YORKK", 2),
+            (2, "NWE YORK", 2),
+            (2, "NEW YOEK", 2),
             (1, "NY", 1),
             (1, "NYS", 1),
             (2, "NEW YORK", 2),
@@ -332,7 +358,21 @@ impl<'a> Tail<'_, 'a> {
         let ends = self.last(1).is_some_and(|t| {
             matches!(
                 t.text,
-                "CITY" | "STATE" | "C" | "Y" | "NYC" | "NY" | "NYS" | "YORK"
+                "CITY"
+                    | "STATE"
+                    | "C"
+                    | "Y"
+                    | "NYC"
+                    | "NY"
+                    | "NYS"
+                    | "YORK"
+                    | "NEWYORK"
+                    | "YROK"
+                    | "YOK"
+                    | "YOR"
+                    | "YOKR"
+                    | "YORKK"
+                    | "YOEK"
             )
         });
         if !ends {

@@ -9,7 +9,7 @@ use crate::{
     house::{HouseKey, Reading, ReadingKind, Suffix, TypedNumber},
     pad::{AddressKind, PadIndex, Posting, RowRecord},
     parse::AddressText,
-    words::{DIRECTIONS, STREET_TYPES},
+    words::{ALONE, DIRECTIONS, STREET_TYPES, Token},
 };
 
 /// What was changed to make an address agree.
@@ -201,8 +201,10 @@ pub(crate) fn near(index: &PadIndex, name: &StreetName, borough: Borough) -> Vec
 /// Whether two names have the same digits, directions and types: only letters of the name itself may differ.
 fn same_frame(typed: &str, other: &str) -> bool {
     fn frame(name: &str) -> impl Iterator<Item = &str> {
+        // A park or a village is as often a part of the name.
+        let kind = |w: &&str| is_type(w) && STREET_TYPES.contains(w);
         name.split(' ')
-            .filter(|w| is_type(w) || is_direction(w) || w.bytes().any(|b| b.is_ascii_digit()))
+            .filter(move |w| kind(w) || is_direction(w) || w.bytes().any(|b| b.is_ascii_digit()))
     }
     let folded = crate::fold::fold_text(other, crate::fold::Spelling::Official);
     frame(typed).eq(frame(&folded.name))
@@ -259,6 +261,13 @@ pub(crate) fn variants(street: &StreetName) -> Vec<(StreetName, Change)> {
             }
             _ => {}
         }
+    }
+    // `BROADWAY STREET`: the name has no type.
+    if let [name, kind] = words.as_slice()
+        && is_type(kind)
+        && Token::new(name).any(ALONE)
+    {
+        out.push((StreetName::of_words([*name]), Change::Spelling));
     }
     // `HARBOR POINT S`: a direction behind a name without a type.
     if let [name @ .., letter] = words.as_slice()
