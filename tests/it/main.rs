@@ -15,6 +15,7 @@ mod harness;
 mod import;
 mod lifecycle;
 mod operator;
+mod rates;
 mod real_rows;
 mod rest;
 mod shared_database;

@@ -160,7 +160,6 @@ async fn other_methods_are_405_with_allow_and_unknown_paths_404() {
         "/v1/comps",
         "/v1/rentals",
         "/v1/updates",
-        "/v1/rates",
     ] {
         let answer = server.post(path, &json!({})).await;
         answer.assert_failure(404, "not_found");

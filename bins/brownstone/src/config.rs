@@ -10,6 +10,9 @@ use url::Url;
 /// Prefix of the variables.
 const PREFIX: &str = "BROWNSTONE_";
 
+/// Where FRED's downloads stand, beside its API.
+const FRED_DOWNLOADS: &str = "https://fred.stlouisfed.org";
+
 /// One setting.
 pub(crate) struct Key {
     /// Its name in the file; upper case and prefixed in the environment, with dashes as a flag.
@@ -120,6 +123,11 @@ pub(crate) const KEYS: &[Key] = &[
         "pmms_url",
         "https://www.freddiemac.com",
         "the weekly mortgage survey",
+    ),
+    key(
+        "conforming_limits",
+        "",
+        "a file of conforming loan limits by year and county; empty: the built-in table",
     ),
     key(
         "listings_source",
@@ -323,6 +331,16 @@ pub(crate) struct Config {
     pub geocoder: GeocoderKind,
     /// GeoSearch.
     pub geosearch_url: Url,
+    /// FRED's API.
+    pub fred_url: Url,
+    /// FRED's downloads, which need no key: below the same address where one is set.
+    pub fred_download_url: Url,
+    /// Key of FRED's API.
+    pub fred_api_key: Option<SecretString>,
+    /// The weekly mortgage survey's publisher.
+    pub pmms_url: Url,
+    /// A table of conforming limits, in place of the one that is built in.
+    pub conforming_limits: Option<PathBuf>,
     /// The API's public address, where one is set.
     pub base_url: Option<Url>,
     /// The file that holds the test clock's moment.
@@ -397,6 +415,14 @@ impl Config {
             fema_url: url("fema_url")?,
             geocoder,
             geosearch_url: url("geosearch_url")?,
+            fred_url: url("fred_url")?,
+            fred_download_url: match layers.origin("fred_url") {
+                Origin::Default => FRED_DOWNLOADS.parse()?,
+                _ => url("fred_url")?,
+            },
+            fred_api_key: text("fred_api_key").map(SecretString::from),
+            pmms_url: url("pmms_url")?,
+            conforming_limits: text("conforming_limits").map(PathBuf::from),
             base_url: optional_url("base_url")?,
             #[cfg(feature = "test-clock")]
             test_clock: text("test_clock").map(PathBuf::from),

@@ -5,6 +5,7 @@ mod clock;
 mod commands;
 mod config;
 mod parts;
+mod rates;
 mod sample;
 mod serve;
 

@@ -25,7 +25,7 @@ use crate::{
     commands::say,
     config::Config,
     parts::{self, Origin},
-    sample,
+    rates, sample,
 };
 
 /// The sample server's own file.
@@ -79,6 +79,7 @@ pub(crate) async fn serve(mut config: Config, sample: bool) -> anyhow::Result<()
         quota: Arc::clone(&budgets.quota),
         usage: Arc::clone(&usage),
         lookups: lookups.clone(),
+        rates: rates::rates(&config, &store, &clock, &origin)?,
         clock: Arc::clone(&clock),
         admission: AdmissionLimits::default(),
         runtime: tokio::runtime::Handle::current(),

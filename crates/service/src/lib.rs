@@ -2,17 +2,21 @@
 
 pub mod admission;
 pub mod body;
+pub mod comps;
 pub mod directory;
 pub mod failure;
 pub mod fields;
 pub mod lookup;
+pub mod rates;
 pub mod resolutions;
 pub mod service;
 pub mod units;
 pub mod usage;
 
 pub use brownstone_accounts::Caller;
+pub use comps::{Comps, Market};
 pub use failure::Failure;
-pub use lookup::Lookups;
+pub use brownstone_sources::SourceInfo;
+pub use lookup::{Kept, Lookups};
 pub use resolutions::Resolutions;
 pub use service::{Answer, BUILT, Call, Parts, Service};

@@ -16,11 +16,18 @@ use crate::{
     usage,
 };
 
+mod people;
+
 /// How long a call may take, from its charge on.
 pub const CALL_DEADLINE: Duration = Duration::from_secs(20);
 
 /// The operations that this build answers; the paths of the others do not exist yet.
-pub const BUILT: [Operation; 2] = [Operation::LookupProperty, Operation::GetUsage];
+pub const BUILT: [Operation; 4] = [
+    Operation::LookupProperty,
+    Operation::GetComps,
+    Operation::GetMortgageRates,
+    Operation::GetUsage,
+];
 
 /// A call whose caller is known.
 #[derive(Debug, Clone)]
@@ -59,6 +66,8 @@ pub struct Parts {
     pub usage: Arc<UsageRecorder>,
     /// The lookup.
     pub lookups: Lookups,
+    /// The mortgage rates.
+    pub rates: brownstone_rates::Rates,
     /// Time.
     pub clock: Arc<dyn Clock>,
     /// Bounds on calls in flight.
@@ -130,7 +139,9 @@ impl Service {
 
 /// What a request asks, typed and checked.
 enum Request {
+    Rates(brownstone_domain::RatesRequest),
     Lookup(brownstone_domain::LookupRequest),
+    Comps(brownstone_domain::CompsRequest),
     Usage,
 }
 
@@ -201,6 +212,10 @@ impl Inner {
             Request::Lookup(request) => {
                 self.parts.lookups.lookup(request, &call.caller, view).await
             }
+            Request::Comps(request) => {
+                self.parts.lookups.comps(request, &call.caller, view).await
+            }
+            Request::Rates(request) => crate::rates::answer(&self.parts.rates, request).await,
             Request::Usage => Err(Failure::internal("usage is answered without a charge")),
         }
     }
@@ -211,6 +226,14 @@ impl Inner {
             Operation::LookupProperty => {
                 let object = body::parse(&call.body, spec)?;
                 Ok(Request::Lookup(crate::fields::lookup(&object)?))
+            }
+            Operation::GetComps => {
+                let object = body::parse(&call.body, spec)?;
+                Ok(Request::Comps(crate::comps::fields(&object)?))
+            }
+            Operation::GetMortgageRates => {
+                let object = body::parse(&call.body, spec)?;
+                Ok(Request::Rates(crate::rates::fields(&object)?))
             }
             Operation::GetUsage => Ok(Request::Usage),
             _ => Err(Failure::no_such_path()),

@@ -4,6 +4,7 @@ use std::io;
 use std::time::Duration;
 
 use brownstone_accounts::traits::StoreError;
+use brownstone_rates::RateStoreError;
 use brownstone_report_cache::traits::StorageError;
 
 use crate::stamp::DatabaseKind;
@@ -215,6 +216,12 @@ impl From<Fault> for StoreError {
 }
 
 impl From<Fault> for StorageError {
+    fn from(fault: Fault) -> Self {
+        Self(fault.to_string())
+    }
+}
+
+impl From<Fault> for RateStoreError {
     fn from(fault: Fault) -> Self {
         Self(fault.to_string())
     }

@@ -12,9 +12,11 @@ mod pool;
 #[cfg(feature = "postgres")]
 mod postgres;
 mod quota;
+mod rates;
 mod reports;
 mod schema;
 mod shared_quota;
+mod sign_in;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 mod stamp;

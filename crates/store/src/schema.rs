@@ -115,5 +115,63 @@ diesel::table! {
     }
 }
 
+diesel::table! {
+    use diesel::sql_types::*;
+    use crate::moment::Moment;
+
+    rate_series (id) {
+        id -> Text,
+        observed_on -> Text,
+        rate_percent -> Double,
+        points -> Nullable<Double>,
+        previous_observed_on -> Nullable<Text>,
+        previous_rate_percent -> Nullable<Double>,
+        previous_points -> Nullable<Double>,
+        fetched_at -> Moment,
+    }
+}
+
+diesel::table! {
+    use diesel::sql_types::*;
+    use crate::moment::Moment;
+
+    passwords (account_id) {
+        account_id -> Text,
+        hash -> Text,
+        changed_at -> Moment,
+    }
+}
+
+diesel::table! {
+    use diesel::sql_types::*;
+    use crate::moment::Moment;
+
+    sign_in_links (account_id) {
+        account_id -> Text,
+        hash -> Binary,
+        created_at -> Moment,
+        expires_at -> Moment,
+    }
+}
+
+diesel::table! {
+    use diesel::sql_types::*;
+    use crate::moment::Moment;
+
+    sessions (id) {
+        id -> Text,
+        hash -> Binary,
+        account_id -> Text,
+        created_at -> Moment,
+        last_seen_at -> Moment,
+        authenticated_at -> Moment,
+        expires_at -> Moment,
+        address -> Text,
+        agent -> Text,
+    }
+}
+
 diesel::joinable!(api_keys -> accounts (account_id));
+diesel::joinable!(sessions -> accounts (account_id));
 diesel::allow_tables_to_appear_in_same_query!(accounts, api_keys);
+diesel::allow_tables_to_appear_in_same_query!(accounts, sessions);

@@ -4,6 +4,7 @@ mod accounts;
 mod doctor;
 mod import;
 mod records;
+mod sync;
 
 use std::{io::Write as _, path::PathBuf, process::ExitCode};
 
@@ -86,6 +87,9 @@ enum Command {
     /// Import what the city publishes as files
     #[command(subcommand)]
     Import(import::ImportCommand),
+    /// Fetch now what is otherwise fetched when it is due
+    #[command(subcommand)]
+    Sync(sync::SyncCommand),
     /// Look an address up in the terminal; no server, no budget
     Lookup {
         /// An address, a BBL or a BIN
@@ -141,6 +145,7 @@ impl Cli {
             Command::Limits(command) => command.run(&config).await?,
             Command::Key(command) => command.run(&config).await?,
             Command::Import(command) => command.run(&config).await?,
+            Command::Sync(command) => return command.run(&config).await,
             Command::Lookup { address, json } => {
                 return records::lookup(&config, address, json).await;
             }

@@ -34,6 +34,8 @@ macro_rules! stamp_for {
 
             brownstone_accounts::account_store_contract!(crate::harness::$make());
             brownstone_accounts::usage_store_contract!(crate::harness::$make());
+            brownstone_accounts::sign_in_store_contract!(crate::harness::$make());
+            brownstone_rates::rate_store_contract!(crate::harness::$make());
         }
     };
 }
