@@ -12,6 +12,7 @@ mod last_use;
 pub mod memory;
 pub mod model;
 pub mod service;
+pub mod sign_in;
 pub mod traits;
 pub mod usage;
 mod verdicts;

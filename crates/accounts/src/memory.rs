@@ -38,6 +38,38 @@ impl MemoryStore {
         self.lock().silent = silent;
     }
 
+    /// Adds a line to the audit trail.
+    pub(crate) fn note(&self, audit: &AuditEntry) {
+        self.lock().audit.push(audit.clone());
+    }
+
+    /// Drops an account with its keys and counters.
+    pub(crate) fn forget(&self, id: &AccountId) {
+        let mut tables = self.lock();
+        tables.accounts.retain(|account| account.id != *id);
+        tables.keys.retain(|key| key.account != *id);
+        tables.usage.retain(|key, _| key.account != *id);
+    }
+
+    /// Accounts with a key that ends in these characters.
+    pub(crate) fn by_key_ending(&self, last_four: &str, limit: u32) -> Vec<Account> {
+        let tables = self.lock();
+        let fits = |account: &&Account| {
+            tables
+                .keys
+                .iter()
+                .any(|key| key.account == account.id && key.last_four == last_four)
+        };
+        let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+        tables
+            .accounts
+            .iter()
+            .filter(fits)
+            .take(limit)
+            .cloned()
+            .collect()
+    }
+
     fn lock(&self) -> MutexGuard<'_, Tables> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
