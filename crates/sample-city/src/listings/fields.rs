@@ -154,13 +154,13 @@ pub(super) fn rental_fields(
         vec!["Cats OK"],
     ];
     fields.set("PetsAllowed", pets.get(seed.below(5) as usize).cloned());
-    fields.set("NYC_NoFeeYN", seed.below(2) == 0);
+    fields.set("NoFeeYN", seed.below(2) == 0);
     let stabilised = offer.kind == Kind::Building && offer.building.year_built < 1974;
-    fields.set("NYC_RentStabilizedYN", stabilised && seed.below(4) == 0);
+    fields.set("RentStabilizedYN", stabilised && seed.below(4) == 0);
     if months >= 12 && number % 6 == 1 {
         let free = 1 + seed.below(2);
-        fields.set("NYC_FreeRentMonths", free);
-        fields.set("NYC_NetEffectiveRent", rent * (months - free) / months);
+        fields.set("MonthsFree", free);
+        fields.set("NetEffectiveRent", rent * (months - free) / months);
     }
 }
 

@@ -79,7 +79,11 @@ impl Maker {
         match (first, second) {
             _ if garage => {}
             ("A", _) => {
-                let types = ("Residential", "Single Family Residence");
+                let row_house = seed.below(4) == 0;
+                let types = match row_house {
+                    true => ("Residential", "Townhouse"),
+                    false => ("Residential", "Single Family Residence"),
+                };
                 self.whole(building, types, Kind::House, seed.below(2) + 1);
             }
             ("B", _) => {

@@ -124,10 +124,13 @@ fn every_state_and_every_fault_of_a_feed_is_there() {
         row["InternetEntireListingDisplayYN"] == false
     });
     has("a net effective rent", &|row| {
-        row.get("NYC_NetEffectiveRent").is_some()
+        row.get("NetEffectiveRent").is_some()
     });
     has("a second number", &|row| {
         text(row, "UnitNumber").starts_with('#')
+    });
+    has("a townhouse", &|row| {
+        text(row, "PropertySubType") == "Townhouse"
     });
     has("a condop", &|row| text(row, "PropertySubType") == "Condop");
 }

@@ -261,7 +261,13 @@ pub(crate) fn page(
             .last()
             .map(|entity| key_of(entity))
             .unwrap_or_default();
-        let token = match options.order.is_empty() {
+        // By the key, which is the order where none is asked for, a page begins behind the last one's end; by anything
+        // else at a place.
+        let by_key = match options.order.as_slice() {
+            [] => true,
+            [(field, _, descending), ..] => field == resource.key && !descending,
+        };
+        let token = match by_key {
             true => format!("k{last}"),
             false => format!("p{end}"),
         };

@@ -216,23 +216,20 @@ fn a_page_holds_a_hundred_and_never_more_than_two() {
 
 #[test]
 fn pages_by_key_survive_a_change() {
-    let mut rows = many(300);
-    let first = page(&PROPERTY, &rows, &[], None)
-        .expect("a page")
-        .body("", &PROPERTY);
-    let link = first["@odata.nextLink"]
-        .as_str()
-        .expect("a link")
-        .to_owned();
-    rows.drain(..50);
-    let token = link
-        .split_once("$skiptoken=")
-        .expect("a token")
-        .1
-        .to_owned();
-    let next = page(&PROPERTY, &rows, &[("$skiptoken".into(), token)], None);
-    let next = next.expect("a page").body("", &PROPERTY);
-    assert_eq!(next["value"][0]["ListingKey"], "K0100", "none is missed");
+    for order in [None, Some("ListingKey"), Some("ListingKey asc")] {
+        let mut params: Vec<(String, String)> = Vec::new();
+        params.extend(order.map(|order| ("$orderby".into(), order.into())));
+        let mut rows = many(300);
+        let first = page(&PROPERTY, &rows, &params, None).expect("a page");
+        let first = first.body("", &PROPERTY);
+        let link = first["@odata.nextLink"].as_str().expect("a link");
+        let token = link.split_once("$skiptoken=").expect("a token").1;
+        params.push(("$skiptoken".into(), token.to_owned()));
+        rows.drain(..50);
+        let next = page(&PROPERTY, &rows, &params, None).expect("a page");
+        let next = next.body("", &PROPERTY);
+        assert_eq!(next["value"][0]["ListingKey"], "K0100", "none is missed");
+    }
 }
 
 proptest! {
