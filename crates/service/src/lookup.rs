@@ -22,6 +22,10 @@ use crate::{
     units::{UnitLot, UnitLots},
 };
 
+mod kept;
+
+pub use kept::Kept;
+
 /// Live geocoder calls that one account may cause in a minute.
 const LIVE_PER_MINUTE: u32 = 60;
 
