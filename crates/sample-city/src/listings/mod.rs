@@ -5,6 +5,7 @@ mod address;
 mod book;
 mod fields;
 mod generate;
+mod offers;
 mod rentcast;
 #[cfg(test)]
 mod tests;
