@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, fmt, net::SocketAddr, path::PathBuf};
 
 use anyhow::{Context as _, anyhow, bail};
-use brownstone_accounts::Environment;
+use brownstone_accounts::{Environment, Tier, sign_in::SignUp};
 use secrecy::SecretString;
 use url::Url;
 
@@ -67,6 +67,16 @@ pub(crate) const KEYS: &[Key] = &[
         "the web host's public address; empty: http:// and its listener",
     ),
     key(
+        "sign_up",
+        "open",
+        "who may open an account on the web host: open, invitation (by a link of account invite) or closed",
+    ),
+    key(
+        "sign_up_tier",
+        "pro",
+        "tier of an account that is opened there: pro or free",
+    ),
+    key(
         "environment",
         "test",
         "test or live; decides the key prefix",
@@ -128,6 +138,11 @@ pub(crate) const KEYS: &[Key] = &[
         "conforming_limits",
         "",
         "a file of conforming loan limits by year and county; empty: the built-in table",
+    ),
+    key(
+        "comps_publication_lag_days",
+        "0",
+        "days by which the city publishes sales late: a request with as_of_date does not see so many days before it",
     ),
     key(
         "listings_source",
@@ -341,6 +356,16 @@ pub(crate) struct Config {
     pub pmms_url: Url,
     /// A table of conforming limits, in place of the one that is built in.
     pub conforming_limits: Option<PathBuf>,
+    /// Days by which sales are published late, for requests with a date of their own.
+    pub comps_publication_lag_days: u32,
+    /// Where the web host listens.
+    pub web_addr: SocketAddr,
+    /// The web host's public address, where one is set.
+    pub web_url: Option<Url>,
+    /// Who may open an account.
+    pub sign_up: SignUp,
+    /// The tier of an account that is opened.
+    pub sign_up_tier: Tier,
     /// The API's public address, where one is set.
     pub base_url: Option<Url>,
     /// The file that holds the test clock's moment.
@@ -374,13 +399,13 @@ impl Config {
             }
         };
         let text = |name: &str| Some(layers.get(name).to_owned()).filter(|text| !text.is_empty());
-        for name in ["web_addr", "metrics_addr"] {
+        for name in ["metrics_addr"] {
             address(name)?;
         }
         for name in ["fred_url", "pmms_url"] {
             url(name)?;
         }
-        for name in ["web_url", "listings_url"] {
+        for name in ["listings_url"] {
             optional_url(name)?;
         }
         let environment = layers.get("environment");
@@ -397,9 +422,16 @@ impl Config {
             other => bail!("listings_source is {other:?}; reso, rentcast or nothing is expected"),
         }
         if let Some(url) = text("quota_url") {
-            const SCHEMES: [&str; 4] = ["redis://", "valkey://", "postgres://", "postgresql://"];
+            const SCHEMES: [&str; 6] = [
+                "redis://",
+                "rediss://",
+                "valkey://",
+                "valkeys://",
+                "postgres://",
+                "postgresql://",
+            ];
             if !SCHEMES.iter().any(|scheme| url.starts_with(scheme)) {
-                bail!("quota_url must begin redis:// or postgres://, or be empty");
+                bail!("quota_url must begin redis://, rediss:// or postgres://, or be empty");
             }
         }
         Ok(Self {
@@ -423,6 +455,22 @@ impl Config {
             fred_api_key: text("fred_api_key").map(SecretString::from),
             pmms_url: url("pmms_url")?,
             conforming_limits: text("conforming_limits").map(PathBuf::from),
+            comps_publication_lag_days: layers
+                .get("comps_publication_lag_days")
+                .parse()
+                .ok()
+                .filter(|days| *days <= 365)
+                .context("comps_publication_lag_days: a whole number from 0 to 365 is expected")?,
+            web_addr: address("web_addr")?,
+            web_url: optional_url("web_url")?,
+            sign_up: SignUp::from_name(layers.get("sign_up")).with_context(|| {
+                let got = layers.get("sign_up");
+                format!("sign_up is {got:?}; open, invitation or closed is expected")
+            })?,
+            sign_up_tier: Tier::from_name(layers.get("sign_up_tier")).with_context(|| {
+                let got = layers.get("sign_up_tier");
+                format!("sign_up_tier is {got:?}; pro or free is expected")
+            })?,
             base_url: optional_url("base_url")?,
             #[cfg(feature = "test-clock")]
             test_clock: text("test_clock").map(PathBuf::from),

@@ -197,6 +197,11 @@ impl Sale {
     }
 }
 
+/// A day as sales count it: from 1970-01-01.
+pub fn day_number(date: time::Date) -> i32 {
+    date.to_julian_day() - crate::read::value::EPOCH
+}
+
 /// A lot's number: its ten digits.
 pub fn lot_number(bbl: Bbl) -> u64 {
     u64::from(bbl.borough().digit()) * 1_000_000_000

@@ -4,7 +4,10 @@ use std::collections::HashMap;
 
 use brownstone_domain::{
     Zip,
-    comps::{Comp, CompsAnswer, CompsQuery, CompsRequest, CompsSubject, CompsSummary, Valuation},
+    comps::{
+        Comp, CompsAnswer, CompsQuery, CompsRequest, CompsSubject, CompsSummary, SubjectOverrides,
+        Valuation,
+    },
 };
 use time::{Date, OffsetDateTime};
 
@@ -29,6 +32,29 @@ pub struct Valued {
     pub adjusted: HashMap<SaleId, Adjusted>,
 }
 
+/// What a value is asked of.
+#[derive(Debug, Clone, Copy)]
+pub struct Ask<'a> {
+    /// Sales and lots.
+    pub index: &'a SalesIndex,
+    /// What is valued.
+    pub subject: &'a Subject,
+    /// The comparable sales that were found.
+    pub search: &'a Search,
+    /// What the caller knows better, bedrooms among it.
+    pub overrides: &'a SubjectOverrides,
+    /// Nothing recorded on this day (counted from 1970-01-01) or later may be used.
+    pub cutoff: i32,
+    /// The day the value is for.
+    pub as_of: Date,
+}
+
+/// Makes values. It uses nothing that was recorded on the day of the cutoff or later.
+pub trait Valuer: Send + Sync {
+    /// The value of the subject, or why there is none.
+    fn value(&self, ask: &Ask<'_>) -> Valued;
+}
+
 fn rounded(number: f64, unit: f64) -> f64 {
     (number * unit).round() / unit
 }
@@ -37,7 +63,7 @@ fn zip(number: Option<u32>) -> Option<Zip> {
     number?.to_string().parse().ok()
 }
 
-fn day(days: i32) -> Date {
+pub(super) fn day(days: i32) -> Date {
     Date::from_julian_day(days + EPOCH).unwrap_or(Date::MIN)
 }
 

@@ -6,8 +6,10 @@ mod similarity;
 mod subject;
 #[cfg(test)]
 mod tests;
+mod valuer;
 
-pub use answer::{Adjusted, Valued, answer};
+pub use answer::{Adjusted, Ask, Valued, Valuer, answer};
 pub use search::{ENOUGH, Found, Search, search};
 pub use similarity::Difference;
 pub use subject::{Subject, Target};
+pub use valuer::{learning_valuer, valuer};

@@ -36,6 +36,10 @@ pub struct Subject {
     pub lot: Bbl,
     /// The unit as typed.
     pub unit: Option<String>,
+    /// House number.
+    pub house_number: Option<String>,
+    /// Street.
+    pub street: Option<String>,
     /// Its building, under every number that its sales may carry.
     pub buildings: Vec<BuildingKey>,
     /// The tax block.
@@ -107,6 +111,8 @@ impl Subject {
             bbl,
             lot: target.unit_bbl.unwrap_or(bbl),
             unit: target.unit.clone(),
+            house_number: target.house_number.clone(),
+            street: target.street.clone(),
             block: block_of(bbl),
             place,
             kind,

@@ -6,7 +6,7 @@ use brownstone_domain::comps::{
 use proptest::prelude::*;
 use time::{OffsetDateTime, macros::date};
 
-use super::{Search, Subject, Target, answer, search};
+use super::{Ask, Search, Subject, Target, Valued, answer, search, valuer};
 use crate::{Lots, SalesIndex, read::value::days, read_text};
 
 const LOTS: &str = "\
@@ -238,6 +238,54 @@ fn where_the_place_is_not_known_the_block_and_the_neighbourhood_are_searched() {
     assert_eq!(find(&index, "3010770099", &house, july()).1.found.len(), 4);
 }
 
+fn valued(index: &SalesIndex, bbl: &str, cutoff: i32) -> Valued {
+    let request = CompsRequest::of("x");
+    let (subject, search) = find(index, bbl, &request, cutoff);
+    valuer(index, None).value(&Ask {
+        index,
+        subject: &subject,
+        search: &search,
+        overrides: &request.overrides,
+        cutoff,
+        as_of: date!(2023 - 07 - 01),
+    })
+}
+
+#[test]
+fn a_value_lies_within_its_interval_and_a_missing_one_says_why() {
+    let index = index_of(SALES);
+    let valued = valued(&index, "1008357501", july());
+    let valuation = valued.valuation;
+    let value = valuation.value.unwrap();
+    assert!((800_000..1_000_000).contains(&value), "{value}");
+    assert!(valuation.low.unwrap() <= value && value <= valuation.high.unwrap());
+    assert_eq!(valuation.basis, brownstone_domain::comps::ValueBasis::Unit);
+    assert_eq!(valued.adjusted.len(), 3);
+    assert!(
+        valued
+            .adjusted
+            .values()
+            .all(|adjusted| adjusted.weight > 0.0 && adjusted.weight <= 1.0)
+    );
+    let house = super::tests::valued(&index, "3010770012", july()).valuation;
+    assert_eq!(house.basis, brownstone_domain::comps::ValueBasis::Building);
+    let parking = SalesIndex::build(
+        read_text(
+            "s",
+            format!("{HEADER}1,900,7,M,K1,1 BROADWAY,,10001,500,1950,900000,2023-01-01\n")
+                .as_bytes(),
+        )
+        .unwrap(),
+        &Lots::default(),
+    );
+    let none = super::tests::valued(&parking, "1009000007", july()).valuation;
+    assert_eq!(none.value, None);
+    assert_eq!(
+        none.no_value_reason,
+        Some(brownstone_domain::comps::NoValueReason::UnsupportedPropertyType)
+    );
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
@@ -269,6 +317,10 @@ proptest! {
             let ids = |search: &Search| search.found.iter().map(|f| (f.sale.id, f.similarity)).collect::<Vec<_>>();
             prop_assert_eq!(ids(&found), ids(&later));
             prop_assert_eq!((subject.kind, subject.class), (later_subject.kind, later_subject.class));
+            let value = |index: &SalesIndex| valued(index, bbl, cutoff_day);
+            let (before, after) = (value(&past), value(&all));
+            prop_assert_eq!(before.valuation, after.valuation);
+            prop_assert_eq!(before.adjusted, after.adjusted);
             prop_assert!(later.found.iter().all(|f| f.sale.date < cutoff_day));
         }
     }
