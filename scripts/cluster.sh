@@ -87,6 +87,8 @@ log=${BROWNSTONE_LOG:-warn}
 for name in "${!BROWNSTONE_@}"; do
     unset "$name"
 done
+# Free ports for the listeners that are not called here.
+export BROWNSTONE_WEB_ADDR=127.0.0.1:0 BROWNSTONE_METRICS_ADDR=127.0.0.1:0
 export BROWNSTONE_DATABASE_URL=$TEST_POSTGRES_URL BROWNSTONE_QUOTA_URL=$TEST_REDIS_URL BROWNSTONE_LOG=$log
 
 # Starts an instance and waits until it is ready. Its ports are free ones; it says which.
