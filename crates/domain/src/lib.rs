@@ -13,6 +13,7 @@ pub mod operation;
 pub mod published;
 pub mod rates;
 pub mod record;
+pub mod rentals;
 pub mod report;
 pub mod request_id;
 pub mod search;

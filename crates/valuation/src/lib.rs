@@ -10,6 +10,7 @@ pub mod lot;
 pub mod lots;
 pub mod model;
 pub mod read;
+pub mod rents;
 pub mod sale;
 pub mod sync;
 

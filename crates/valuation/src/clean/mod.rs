@@ -361,7 +361,8 @@ impl Exclusions {
     }
 }
 
-/// Marks the sales of one day that carry one total: two lots or more of a block at one price, or ten of a borough.
+/// Marks the sales of one day that carry one total: two lots or more of a block at one price, two apartments or more of a
+/// co-operative's lot, or ten lots of a borough.
 ///
 /// Two flats sold together are two lots of a block at one total each, and so are a house and its garage; two strangers'
 /// equal prices on one block and day are rarer than either.
@@ -380,7 +381,8 @@ fn mark_packages(day: &mut [Sale]) {
         for borough in price.chunk_by(|a, b| a.1 / 1_000_000_000 == b.1 / 1_000_000_000) {
             let many = lots(borough) >= PACKAGE_LOTS;
             for block in borough.chunk_by(|a, b| a.1 / 10_000 == b.1 / 10_000) {
-                if many || lots(block) >= 2 {
+                // Different units of one lot, too: repeats of one unit were left out above.
+                if many || block.len() >= 2 {
                     let main = if many { None } else { with_extras(day, block) };
                     for (_, _, at) in block {
                         if let Some(sale) = day.get_mut(*at) {

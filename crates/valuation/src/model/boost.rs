@@ -11,6 +11,9 @@ use forust_ml::{GradientBooster, Matrix, objective::ObjectiveType, sampler::Samp
 #[error("the trees could not be grown: {0}")]
 pub struct BoostError(String);
 
+/// So many rows need one forest; half as many two.
+pub const MANY_ROWS: usize = 60_000;
+
 /// How trees are grown.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Settings {
@@ -26,6 +29,9 @@ pub struct Settings {
     pub leaf_rows: f32,
     /// Share of the columns a tree sees.
     pub columns: f64,
+    /// Forests that are grown apart and averaged where there are few rows: as many as [`MANY_ROWS`]
+    /// holds the rows, at most this number.
+    pub forests: usize,
     /// Residual below which a row counts no more than its neighbours.
     pub near: f64,
 }
@@ -39,6 +45,7 @@ impl Default for Settings {
             leaves: 40,
             leaf_rows: 25.0,
             columns: 0.5,
+            forests: 6,
             near: 0.05,
         }
     }
@@ -90,10 +97,27 @@ impl Booster {
             );
         }
         let data = Matrix::new(&columns, count, kept.len());
-        let mut left: Vec<f64> = target.iter().take(count).copied().collect();
+        let target = target.get(..count).unwrap_or_default();
+        let forests = (MANY_ROWS / count).clamp(1, settings.forests.max(1));
+        for forest in 0..forests {
+            out.grow(&data, target, &kept, settings, (forest, forests))?;
+        }
+        Ok(out)
+    }
+
+    /// Adds one forest of several.
+    fn grow(
+        &mut self,
+        data: &Matrix<'_, f64>,
+        target: &[f64],
+        kept: &[usize],
+        settings: &Settings,
+        (forest, forests): (usize, usize),
+    ) -> Result<(), BoostError> {
+        let mut left = target.to_vec();
         for round in 0..settings.rounds {
             let mut weights: Vec<f64> = left.iter().map(|r| 1.0 / r.hypot(settings.near)).collect();
-            let mean = weights.iter().sum::<f64>() / count as f64;
+            let mean = weights.iter().sum::<f64>() / weights.len() as f64;
             weights.iter_mut().for_each(|weight| *weight /= mean);
             let mut booster = GradientBooster::default()
                 .set_objective_type(ObjectiveType::SquaredLoss)
@@ -109,22 +133,22 @@ impl Booster {
                 .set_subsample(0.7)
                 .set_initialize_base_score(false)
                 .set_base_score(0.0)
-                .set_seed(round as u64)
+                .set_seed((forest * settings.rounds + round) as u64)
                 .set_parallel(true);
             booster
-                .fit(&data, &left, &weights, None)
+                .fit(data, &left, &weights, None)
                 .map_err(|error| BoostError(error.to_string()))?;
-            for (left, step) in left.iter_mut().zip(booster.predict(&data, true)) {
+            for (left, step) in left.iter_mut().zip(booster.predict(data, true)) {
                 *left -= step;
             }
             for tree in &booster.trees {
-                out.take(tree, &kept);
+                self.take(tree, kept, 1.0 / forests as f64);
             }
         }
-        Ok(out)
+        Ok(())
     }
 
-    fn take(&mut self, tree: &forust_ml::tree::Tree, kept: &[usize]) {
+    fn take(&mut self, tree: &forust_ml::tree::Tree, kept: &[usize], share: f64) {
         let start = self.nodes.len() as u32;
         self.roots.push(start);
         self.nodes.extend(tree.nodes.iter().map(|node| Node {
@@ -134,7 +158,7 @@ impl Booster {
                 kept.get(node.split_feature).map_or(LEAF, |at| *at as u16)
             },
             value: if node.is_leaf {
-                f64::from(node.weight_value)
+                share * f64::from(node.weight_value)
             } else {
                 node.split_value
             },
