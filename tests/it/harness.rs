@@ -77,6 +77,8 @@ pub(crate) struct Server {
     _output: tokio::io::Lines<BufReader<ChildStdout>>,
     /// The API's address.
     pub url: String,
+    /// The web host's address.
+    pub web: String,
     /// The sample city's address.
     pub city: String,
     /// A key of the sample account.
@@ -116,6 +118,7 @@ impl Server {
             .arg("serve")
             .args(["--api-addr", "127.0.0.1:0", "--database-url", &database_url])
             .env("BROWNSTONE_LOG", "warn")
+            .env("BROWNSTONE_WEB_ADDR", "127.0.0.1:0")
             .envs(options.variables.iter().cloned())
             .stdout(Stdio::piped());
         if !options.live_sources {
@@ -124,11 +127,12 @@ impl Server {
         let mut child = command.spawn().expect("the program starts");
         let output = child.stdout.take().expect("its output is piped");
         let mut output = BufReader::new(output).lines();
-        let (mut url, mut city, mut key) = (None, None, None);
+        let (mut url, mut web, mut city, mut key) = (None, None, None, None);
         let ready = async {
             while let Some(line) = output.next_line().await.expect("its output is text") {
                 let after = |mark: &str| line.split_once(mark).map(|(_, rest)| rest.to_owned());
                 url = url.take().or_else(|| after("API listening on "));
+                web = web.take().or_else(|| after("web host listening on "));
                 city = city.take().or_else(|| after("sample city listening on "));
                 key = key.take().or_else(|| after("key for demo@example.com: "));
                 if url.is_some() && (key.is_some() || options.live_sources) {
@@ -146,6 +150,7 @@ impl Server {
             child,
             _output: output,
             url: url.expect("it says where it listens"),
+            web: web.expect("it says where the web host listens"),
             city: city.unwrap_or_default(),
             key: key.unwrap_or_default(),
             http: reqwest::Client::new(),

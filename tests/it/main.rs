@@ -20,4 +20,5 @@ mod real_rows;
 mod rest;
 mod shared_database;
 mod sources;
+mod web;
 mod wire;

@@ -44,12 +44,13 @@ const ARROWS: &[(&str, &[&str])] = &[
         ],
     ),
     ("http", &["service", "quota"]),
+    ("web", &["service", "accounts"]),
     ("sample-city", &[]),
 ];
 
 /// Libraries that belong to one place.
 const KEPT_IN: &[(&str, &[&str])] = &[
-    ("actix-web", &["http", "sample-city", "brownstone"]),
+    ("actix-web", &["http", "sample-city", "web", "brownstone"]),
     ("diesel", &["store"]),
     ("diesel-async", &["store"]),
     ("reqwest", &["upstream", "bench", "tests"]),
