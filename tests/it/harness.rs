@@ -119,6 +119,8 @@ impl Server {
             .args(["--api-addr", "127.0.0.1:0", "--database-url", &database_url])
             .env("BROWNSTONE_LOG", "warn")
             .env("BROWNSTONE_WEB_ADDR", "127.0.0.1:0")
+            // A scan of every area, and its calls to the sample city, are for the tests that ask for it.
+            .env("BROWNSTONE_LISTINGS_SOURCE", "none")
             .envs(options.variables.iter().cloned())
             .stdout(Stdio::piped());
         if !options.live_sources {
@@ -156,7 +158,12 @@ impl Server {
             http: reqwest::Client::new(),
         };
         if options.live_sources {
-            server.key = server.new_account("owner@example.com").await.1;
+            // On a database that servers may share, an account of its own.
+            let email = match &options.database_url {
+                None => "owner@example.com".to_owned(),
+                Some(_) => format!("owner{}@example.com", server.child.id().unwrap_or_default()),
+            };
+            server.key = server.new_account(&email).await.1;
         }
         server
     }

@@ -10,6 +10,7 @@ use brownstone_address::{
 use brownstone_domain::Clock;
 use brownstone_quota::{MemoryOptions, MemoryQuota, QuotaStore};
 use brownstone_report_cache::{CacheConfig, RegistryView, ReportCache};
+use brownstone_service::listing_source::{ListingSlot, ListingSource};
 use brownstone_service::{Lookups, Resolutions, directory::SourceDirectory};
 use brownstone_soda::{DatasetId, Freshness, Soda, SodaClient};
 use brownstone_sources::{Deps, Directory, FloodZones, GatedSource, Publisher, Registry};
@@ -21,6 +22,7 @@ use tokio::time::Instant;
 use crate::{
     addresses::{Addresses, IndexFile},
     config::{Config, GeocoderKind},
+    listings,
 };
 
 /// Opens the database and brings its schema up to date. A new one is stamped for the city's own records; only
@@ -47,6 +49,8 @@ pub(crate) struct City {
     pub index_file: Option<IndexFile>,
     /// The upstreams behind it, for the doctor.
     pub upstreams: Vec<Upstream>,
+    /// Where the listing source finds the listings, once they are there.
+    pub listing_slot: ListingSlot,
     /// The publishers, for the doctor.
     pub deps: Deps,
     /// How fresh each publisher's datasets are.
@@ -144,9 +148,15 @@ pub(crate) fn city(
     let fema = Upstream::new(UpstreamConfig::new("federal flood layer", fema_url))?;
     upstreams.push(fema.clone());
     let flood = FloodZones::new(fema, Directory::clone(&directory));
-    let registry = brownstone_sources::catalogue(deps.clone())?
-        .with(Arc::new(flood))
-        .with(Arc::new(GatedSource::listings()));
+    let listing_slot = ListingSlot::default();
+    let registry = brownstone_sources::catalogue(deps.clone())?.with(Arc::new(flood));
+    let registry = match listings::source_name(config, origin) {
+        None => registry.with(Arc::new(GatedSource::listings())),
+        Some(name) => registry.with(Arc::new(ListingSource::new(
+            name,
+            Arc::clone(&listing_slot),
+        ))),
+    };
     let lots: Arc<dyn LotDirectory> = Arc::new(SourceDirectory(Arc::clone(&directory)));
     let mut index_file = match origin {
         Origin::Configured if config.geocoder != GeocoderKind::GeoSearch => {
@@ -185,6 +195,7 @@ pub(crate) fn city(
             (state_freshness, datasets(&registry, STATE_PAGES)),
         ],
         registry,
+        listing_slot,
         deps,
     })
 }

@@ -13,8 +13,9 @@ use std::{
 
 use anyhow::{Context as _, bail, ensure};
 use brownstone_accounts::{Accounts, Authenticator, Environment, UsageRecorder};
+use brownstone_domain::Clock;
 use brownstone_http::{Api, Readiness};
-use brownstone_service::{Comps, Parts, Service, admission::AdmissionLimits};
+use brownstone_service::{Comps, Parts, Rentals, Service, admission::AdmissionLimits};
 use brownstone_store::{DatabaseKind, Store};
 use serde_json::json;
 use tokio::signal::unix::{SignalKind, signal};
@@ -24,6 +25,7 @@ use crate::{
     clock,
     commands::say,
     config::Config,
+    listings,
     parts::{self, Origin},
     people::{self, People},
     rates,
@@ -82,8 +84,9 @@ pub(crate) async fn serve(mut config: Config, sample: bool) -> anyhow::Result<()
     let comps = Comps::new(Arc::clone(&clock), config.comps_publication_lag_days);
     let lookups = parts::lookups(&store, &city, &clock, sample).with_comps(comps.clone());
     let listings = listings::listings(&config, &store, &clock, &city, &origin)?;
-    let keeping_listings =
-        listings::keep_current(&config, &listings, &store, &clock, sample);
+    let rentals = Rentals::new(Arc::clone(&listings), Arc::clone(&clock));
+    let lookups = lookups.with_rentals(rentals);
+    let keeping_listings = listings::keep_current(&config, &listings, &store, &clock, sample);
     let service = Service::new(Parts {
         listings: Arc::clone(&listings),
         authenticator: Arc::clone(&authenticator),
@@ -109,6 +112,7 @@ pub(crate) async fn serve(mut config: Config, sample: bool) -> anyhow::Result<()
             "environment": config.environment.as_str(),
             "sample": sample,
         }),
+        beside: vec![mcp(&config, &service, address)?],
     };
     // Before the listener takes calls, so that a signal is never missed.
     let mut terminate = signal(SignalKind::terminate())?;
@@ -189,6 +193,17 @@ pub(crate) async fn serve(mut config: Config, sample: bool) -> anyhow::Result<()
     }
     tracing::info!("stopped");
     Ok(())
+}
+
+/// MCP beside REST, for clients that use the host's public name or this machine's.
+fn mcp(
+    config: &Config,
+    service: &Service,
+    address: std::net::SocketAddr,
+) -> anyhow::Result<brownstone_http::Mount> {
+    let (hosts, origins) = config.mcp_access(address);
+    let mcp = brownstone_mcp::Mcp::new(service.clone(), hosts, origins)?;
+    Ok(Arc::new(move |paths| mcp.configure(paths)))
 }
 
 fn announce(base_url: &str, config: &Config, city: &parts::City, sample_url: Option<String>) {

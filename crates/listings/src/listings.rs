@@ -96,6 +96,8 @@ pub struct Listings {
     live: Semaphore,
     /// Areas that were scanned live in vain, and when.
     failed: Mutex<BTreeMap<Zip, OffsetDateTime>>,
+    /// One scan of an area at a time.
+    turns: Mutex<BTreeMap<Zip, Arc<tokio::sync::Mutex<()>>>>,
 }
 
 impl Listings {
@@ -114,6 +116,7 @@ impl Listings {
             areas: ArcSwap::default(),
             live: Semaphore::new(LIVE_AT_ONCE),
             failed: Mutex::default(),
+            turns: Mutex::default(),
         }
     }
 
@@ -182,6 +185,8 @@ impl Listings {
         if !entitled.has(zip) {
             return None;
         }
+        let turn = self.turn(zip);
+        let _turn = turn.lock().await;
         let outcome = scanner.scan(zip, within).await;
         if outcome.is_ok() {
             let now = self.clock.now();
@@ -198,6 +203,32 @@ impl Listings {
             });
         }
         Some(outcome)
+    }
+
+    fn turn(&self, zip: Zip) -> Arc<tokio::sync::Mutex<()>> {
+        let mut turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(turns.entry(zip).or_default())
+    }
+
+    /// Scans an area that never was, or waits for the scan that is under way. Whether it has been scanned whole then.
+    pub async fn scanned_once(&self, zip: Zip, deadline: Instant) -> bool {
+        let is_in = || self.index.count(zip).is_some();
+        if is_in() {
+            return true;
+        }
+        let work = async {
+            let turn = self.turn(zip);
+            drop(turn.lock().await);
+            if !is_in() {
+                let within = deadline.saturating_duration_since(Instant::now());
+                if let Some(Err(error)) = self.scan(zip, within).await {
+                    tracing::warn!(%zip, %error, "an area could not be scanned");
+                }
+            }
+        };
+        // What was staged by then is gone on with by the next scan.
+        let _ = tokio::time::timeout_at(deadline, work).await;
+        is_in()
     }
 
     /// Whether an area was scanned whole within a day.

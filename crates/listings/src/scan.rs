@@ -8,7 +8,7 @@ use std::{
 
 use brownstone_address::geocoder::{Geocoder, ResolveError, Resolved};
 use brownstone_domain::{Clock, Listing, Zip};
-use futures::{StreamExt as _, stream};
+use futures::future::join_all;
 use tokio::time::Instant;
 
 use crate::{
@@ -177,6 +177,19 @@ impl Scanner {
         }
     }
 
+    /// The building of an address; `None` where there is none, or nobody can say just now.
+    async fn resolve(&self, text: String) -> Option<(String, Resolved)> {
+        match self.geocoder.resolve(&text).await {
+            Ok(resolved) => Some((text, resolved)),
+            Err(ResolveError::Unavailable(why)) => {
+                // It is asked again by the next scan.
+                tracing::warn!(%why, "a listing's address could not be looked up");
+                None
+            }
+            Err(_) => None,
+        }
+    }
+
     /// Finds each listing's building. An address that was resolved before is not asked again.
     async fn place(&self, zip: Zip, rows: &mut [Row], known: &[Known]) {
         let before: BTreeMap<_, _> = known
@@ -184,7 +197,7 @@ impl Scanner {
             .filter(|known| known.row.listing.bbl.is_some())
             .map(|known| (known.row.key(), &known.row.listing))
             .collect();
-        let mut asked: HashMap<String, Option<Resolved>> = HashMap::new();
+        let mut asked: BTreeSet<String> = BTreeSet::new();
         for row in rows.iter_mut() {
             let key = row.key();
             let listing = &mut row.listing;
@@ -192,7 +205,7 @@ impl Scanner {
             if let Some(old) = before.get(&key).filter(|old| same_place(old, listing)) {
                 copy_place(listing, old);
             } else if let Some(text) = question(listing, zip) {
-                asked.insert(text, None);
+                asked.insert(text);
             }
             if listing.borough.is_none() {
                 listing.borough = borough_of(zip).map(|borough| borough.name().to_owned());
@@ -201,23 +214,12 @@ impl Scanner {
                 listing.neighborhood = neighborhood_of(zip).map(str::to_owned);
             }
         }
-        let texts: Vec<String> = asked.into_keys().collect();
-        let answers: HashMap<String, Resolved> = stream::iter(texts)
-            .map(|text| async move {
-                match self.geocoder.resolve(&text).await {
-                    Ok(resolved) => Some((text, resolved)),
-                    Err(ResolveError::Unavailable(why)) => {
-                        // It is asked again by the next scan.
-                        tracing::warn!(%why, "a listing's address could not be looked up");
-                        None
-                    }
-                    Err(_) => None,
-                }
-            })
-            .buffer_unordered(AT_ONCE)
-            .filter_map(|answer| async move { answer })
-            .collect()
-            .await;
+        let texts: Vec<String> = asked.into_iter().collect();
+        let mut answers: HashMap<String, Resolved> = HashMap::new();
+        for some in texts.chunks(AT_ONCE) {
+            let asked = some.iter().map(|text| self.resolve(text.clone()));
+            answers.extend(join_all(asked).await.into_iter().flatten());
+        }
         for row in rows {
             let listing = &mut row.listing;
             if listing.bbl.is_none()

@@ -6,7 +6,8 @@ use async_trait::async_trait;
 use brownstone_accounts::Caller;
 use brownstone_address::geocoder::Resolved;
 use brownstone_domain::{
-    Building, Clock, CompsRequest, Limits, LookupRequest, Property, ReportKey, SourceEntry, Units,
+    Building, Clock, CompsRequest, Limits, LookupRequest, Property, ReportKey, SourceEntry,
+    SourceStatus, Units, rentals::RentalsRequest,
 };
 use brownstone_quota::{MemoryQuota, QuotaStore, View};
 use brownstone_report_cache::{Assembler, Assembly, ReportCache, Wanted};
@@ -19,6 +20,7 @@ use crate::{
     Failure,
     comps::Comps,
     directory::standing,
+    rentals::Rentals,
     resolutions::Resolutions,
     units::{UnitLot, UnitLots},
 };
@@ -49,6 +51,7 @@ pub struct Lookups {
     live_calls: Arc<MemoryQuota>,
     units: UnitLots,
     comps: Option<Comps>,
+    rentals: Option<Rentals>,
     sample: bool,
 }
 
@@ -70,6 +73,7 @@ impl Lookups {
             directory,
             live_calls: Arc::new(MemoryQuota::new(clock)),
             comps: None,
+            rentals: None,
             sample,
         }
     }
@@ -79,6 +83,41 @@ impl Lookups {
     pub fn with_comps(mut self, comps: Comps) -> Self {
         self.comps = Some(comps);
         self
+    }
+
+    /// With rentals to compare with, and to put into a lookup that asks for them.
+    #[must_use]
+    pub fn with_rentals(mut self, rentals: Rentals) -> Self {
+        self.rentals = Some(rentals);
+        self
+    }
+
+    /// `data` of the comparable rentals of an address.
+    pub(crate) async fn rentals(
+        &self,
+        request: &RentalsRequest,
+        caller: &Caller,
+        view: &View,
+    ) -> Result<Vec<Bytes>, Failure> {
+        let rentals = self
+            .rentals
+            .as_ref()
+            .ok_or_else(|| Failure::upstream("this build has no listings"))?;
+        let resolved = self.resolve(&request.address, caller, view).await?;
+        Ok(vec![rentals.bytes(request, &resolved).await?])
+    }
+
+    /// The comparable rentals at their defaults, or why there are none.
+    async fn rentals_of(&self, address: &str, resolved: &Resolved) -> Result<Bytes, &'static str> {
+        let rentals = self
+            .rentals
+            .as_ref()
+            .ok_or("Comparable rentals are not offered by this deployment.")?;
+        let request = RentalsRequest::of(address);
+        rentals.bytes(&request, resolved).await.map_err(|failure| {
+            tracing::warn!(?failure, "a lookup goes without comparable rentals");
+            "Comparable rentals could not be had; they are left out."
+        })
     }
 
     /// `data` of the comparable sales of an address.
@@ -200,8 +239,12 @@ impl Lookups {
                 Err(warning) => warnings.push(warning.into()),
             }
         }
+        let mut rentals = None;
         if request.include_rentals {
-            warnings.push("Comparable rentals are not offered by this deployment.".into());
+            match self.rentals_of(&request.address, resolved).await {
+                Ok(bytes) => rentals = Some(bytes),
+                Err(warning) => warnings.push(warning.into()),
+            }
         }
         if self.sample {
             warnings.push(SAMPLE_WARNING.into());
@@ -219,7 +262,7 @@ impl Lookups {
         let mut foot = Vec::new();
         for (asked, name, data) in [
             (request.include_comps, "comps", comps),
-            (request.include_rentals, "rentals", None::<Bytes>),
+            (request.include_rentals, "rentals", rentals),
         ] {
             if asked {
                 foot.extend_from_slice(b",\"");
@@ -317,10 +360,11 @@ impl Assembler for BuildingAssembler {
             Wanted::All => None,
             Wanted::Only(some) => Some(some.into_iter().collect()),
         };
-        let entries = self
+        let mut entries = self
             .registry
             .assemble(subject, only.as_ref(), Deadlines::default())
             .await;
+        without_lone_listings(&mut entries);
         if (building.latitude.is_none() || building.longitude.is_none())
             && let Some((latitude, longitude)) = coordinates(&entries)
         {
@@ -354,6 +398,23 @@ impl BuildingAssembler {
                 tracing::warn!(%error, "the buildings of a lot are not known");
                 vec![]
             }
+        }
+    }
+}
+
+/// Listings are answered by our own index. Where nobody else answered, they are not a report of the public record.
+fn without_lone_listings(entries: &mut [(String, SourceEntry)]) {
+    let is_listing = |key: &str| crate::listing_source::KEYS.contains(&key);
+    let mut others = entries
+        .iter()
+        .filter(|(key, _)| !is_listing(key))
+        .peekable();
+    let silent = |(_, entry): &(String, SourceEntry)| {
+        matches!(entry.status(), SourceStatus::Error | SourceStatus::Gated)
+    };
+    if others.peek().is_some() && others.all(silent) {
+        for (_, entry) in entries.iter_mut().filter(|(key, _)| is_listing(key)) {
+            *entry = SourceEntry::without_data(SourceStatus::Error);
         }
     }
 }

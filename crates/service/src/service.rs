@@ -22,9 +22,12 @@ mod people;
 pub const CALL_DEADLINE: Duration = Duration::from_secs(20);
 
 /// The operations that this build answers; the paths of the others do not exist yet.
-pub const BUILT: [Operation; 4] = [
+pub const BUILT: [Operation; 7] = [
     Operation::LookupProperty,
+    Operation::SearchListings,
     Operation::GetComps,
+    Operation::GetRentalEstimates,
+    Operation::GetListingUpdates,
     Operation::GetMortgageRates,
     Operation::GetUsage,
 ];
@@ -66,6 +69,8 @@ pub struct Parts {
     pub usage: Arc<UsageRecorder>,
     /// The lookup.
     pub lookups: Lookups,
+    /// Listings: search and changes.
+    pub listings: Arc<brownstone_listings::Listings>,
     /// The mortgage rates.
     pub rates: brownstone_rates::Rates,
     /// Time.
@@ -139,9 +144,18 @@ impl Service {
 
 /// What a request asks, typed and checked.
 enum Request {
+    Search(
+        Box<brownstone_domain::SearchRequest>,
+        brownstone_listings::Area,
+    ),
+    Updates(
+        Box<brownstone_domain::UpdatesRequest>,
+        brownstone_listings::Area,
+    ),
     Rates(brownstone_domain::RatesRequest),
     Lookup(brownstone_domain::LookupRequest),
     Comps(brownstone_domain::CompsRequest),
+    Rentals(brownstone_domain::rentals::RentalsRequest),
     Usage,
 }
 
@@ -212,8 +226,20 @@ impl Inner {
             Request::Lookup(request) => {
                 self.parts.lookups.lookup(request, &call.caller, view).await
             }
-            Request::Comps(request) => {
-                self.parts.lookups.comps(request, &call.caller, view).await
+            Request::Comps(request) => self.parts.lookups.comps(request, &call.caller, view).await,
+            Request::Rentals(request) => {
+                self.parts
+                    .lookups
+                    .rentals(request, &call.caller, view)
+                    .await
+            }
+            Request::Search(request, area) => {
+                let clock = self.parts.clock.as_ref();
+                crate::search::answer(&self.parts.listings, clock, request, area).await
+            }
+            Request::Updates(request, area) => {
+                let now = self.parts.clock.now();
+                crate::updates::answer(&self.parts.listings, now, request, area).await
             }
             Request::Rates(request) => crate::rates::answer(&self.parts.rates, request).await,
             Request::Usage => Err(Failure::internal("usage is answered without a charge")),
@@ -230,6 +256,22 @@ impl Inner {
             Operation::GetComps => {
                 let object = body::parse(&call.body, spec)?;
                 Ok(Request::Comps(crate::comps::fields(&object)?))
+            }
+            Operation::GetRentalEstimates => {
+                let object = body::parse(&call.body, spec)?;
+                Ok(Request::Rentals(crate::rentals::fields(&object)?))
+            }
+            Operation::SearchListings => {
+                let object = body::parse(&call.body, spec)?;
+                let request = crate::search::fields(&object)?;
+                let area = brownstone_listings::area::resolve(&request.area)?;
+                Ok(Request::Search(request.into(), area))
+            }
+            Operation::GetListingUpdates => {
+                let object = body::parse(&call.body, spec)?;
+                let request = crate::updates::fields(&object, self.parts.clock.now())?;
+                let area = brownstone_listings::area::resolve(&request.area)?;
+                Ok(Request::Updates(request.into(), area))
             }
             Operation::GetMortgageRates => {
                 let object = body::parse(&call.body, spec)?;

@@ -5,7 +5,9 @@ mod accounts;
 mod address;
 mod backup;
 mod error;
+mod index_files;
 mod leases;
+mod listings;
 mod migrate;
 mod moment;
 mod pool;
@@ -21,6 +23,8 @@ mod sign_in;
 mod sqlite;
 mod stamp;
 mod store;
+#[cfg(feature = "postgres")]
+mod tls;
 mod usage;
 
 #[cfg(test)]
@@ -33,7 +37,10 @@ extern crate self as brownstone_store;
 #[path = "../tests/conformance/harness.rs"]
 mod harness;
 
-pub use error::{BackupError, MigrateError, StampError, StoreOpenError, Unavailable};
+pub use error::{
+    BackupError, IndexFileError, MigrateError, StampError, StoreOpenError, Unavailable,
+};
+pub use index_files::IndexVersion;
 #[cfg(feature = "postgres")]
 pub use shared_quota::PostgresQuota;
 #[cfg(feature = "redis")]

@@ -171,6 +171,95 @@ diesel::table! {
     }
 }
 
+diesel::table! {
+    use diesel::sql_types::*;
+    use crate::moment::Moment;
+
+    listing_areas (zip) {
+        zip -> Text,
+        version -> BigInt,
+        first_snapshot_at -> Moment,
+        last_complete_scan_at -> Moment,
+    }
+}
+
+diesel::table! {
+    use diesel::sql_types::*;
+    use crate::moment::Moment;
+
+    listing_scans (zip) {
+        zip -> Text,
+        id -> BigInt,
+        feed -> Text,
+        started_at -> Moment,
+        next_page -> Nullable<Text>,
+        pages -> BigInt,
+    }
+}
+
+diesel::table! {
+    listing_pages (scan, page) {
+        scan -> BigInt,
+        page -> BigInt,
+        body -> Binary,
+    }
+}
+
+diesel::table! {
+    listings (key) {
+        key -> Text,
+        zip -> Text,
+        bbl -> Nullable<Text>,
+        bin -> Nullable<Text>,
+        body -> Binary,
+    }
+}
+
+diesel::table! {
+    use diesel::sql_types::*;
+    use crate::moment::Moment;
+
+    listing_events (id) {
+        id -> BigInt,
+        zip -> Text,
+        listing_type -> Text,
+        detected_at -> Moment,
+        event_type -> Text,
+        property_type -> Text,
+        price -> Nullable<BigInt>,
+        previous_price -> Nullable<BigInt>,
+        bedrooms -> Nullable<BigInt>,
+        body -> Binary,
+    }
+}
+
+diesel::table! {
+    listing_numbers (id) {
+        id -> Integer,
+        last -> BigInt,
+    }
+}
+
+diesel::table! {
+    index_files (name, version) {
+        name -> Text,
+        version -> Text,
+        ordinal -> BigInt,
+        length -> BigInt,
+        parts -> Integer,
+        checksum -> BigInt,
+    }
+}
+
+diesel::table! {
+    index_parts (name, version, part) {
+        name -> Text,
+        version -> Text,
+        part -> Integer,
+        body -> Binary,
+    }
+}
+
 diesel::joinable!(api_keys -> accounts (account_id));
 diesel::joinable!(sessions -> accounts (account_id));
 diesel::allow_tables_to_appear_in_same_query!(accounts, api_keys);

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use brownstone_accounts::sign_in::SignInStore;
 use brownstone_accounts::traits::{AccountStore, UsageStore};
+use brownstone_listings::store::ListingStore;
 use brownstone_quota::SpentLedger;
 use brownstone_rates::RateStore;
 use brownstone_report_cache::traits::{Lease, ReportStore};
@@ -95,6 +96,11 @@ impl Store {
 
     /// Reports.
     pub fn reports(&self) -> Arc<dyn ReportStore> {
+        Arc::new(self.clone())
+    }
+
+    /// Listings, their scans and what changed.
+    pub fn listing_store(&self) -> Arc<dyn ListingStore> {
         Arc::new(self.clone())
     }
 

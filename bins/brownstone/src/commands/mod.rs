@@ -1,10 +1,12 @@
 //! The operator's commands.
 
 mod accounts;
+mod backtest;
 mod doctor;
 mod import;
 mod records;
 mod sync;
+mod sync_listings;
 
 use std::{io::Write as _, path::PathBuf, process::ExitCode};
 
@@ -106,6 +108,8 @@ enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// Value past sales by what was known before them, and print how wrong that was
+    Backtest(backtest::BacktestArgs),
     /// The registered sources, one a line
     Sources {
         /// The page of all sources, as it stands in docs/sources.md
@@ -153,6 +157,7 @@ impl Cli {
                 return records::resolve(&config, address, json).await;
             }
             Command::Sources { page } => records::sources(&config, page)?,
+            Command::Backtest(args) => args.run()?,
             Command::Config => say(layers.describe().trim_end()),
             Command::Backup { path } => {
                 let store = brownstone_store::Store::open(&config.database_url)?;

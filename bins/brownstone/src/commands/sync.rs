@@ -107,7 +107,11 @@ async fn sync_sales(config: &Config, from: &[PathBuf]) -> anyhow::Result<ExitCod
     let counts: Vec<_> = loaded.exclusions.iter().collect();
     for (reason, name, count) in counts {
         if count > 0 {
-            let what = if reason.drops() { "left out" } else { "marked or mended" };
+            let what = if reason.drops() {
+                "left out"
+            } else {
+                "marked or mended"
+            };
             say(&format!("{count:>10} {what}: {name}"));
         }
     }

@@ -1,5 +1,7 @@
 //! Where listings come from.
 
+#[cfg(test)]
+mod real_rows;
 mod rentcast;
 mod reso;
 mod words;

@@ -132,7 +132,7 @@ impl ListingFeed for RentCast {
 }
 
 /// A listing; `None` without an identifier.
-fn map(
+pub(super) fn map(
     row: &Map<String, Value>,
     listing_type: ListingType,
     now: OffsetDateTime,
