@@ -63,13 +63,9 @@ fn made_up_prices_are_found_again() {
     assert!(error < 8.0, "{error}");
     let held = test.rows.iter().filter(|row| row.holds()).count() as f64 / pairs.len() as f64;
     assert!((0.70..0.90).contains(&held), "{held}");
-    for at in 0..BASELINES.len() {
+    for (at, name) in BASELINES.iter().enumerate() {
         let (mine, theirs) = test.beside(Group::OneToThree, at);
-        assert!(
-            ratios::mdape(&mine) < ratios::mdape(&theirs),
-            "{}",
-            BASELINES[at]
-        );
+        assert!(ratios::mdape(&mine) < ratios::mdape(&theirs), "{name}");
     }
     let accuracy = test.model.accuracy(Group::OneToThree);
     assert!(accuracy.until <= CUT && accuracy.sample_size > 100);

@@ -89,8 +89,8 @@ const KERNELS: [Kernel; 4] = [
     // Four and more.
     Kernel {
         days: 900.0,
-        gross: 0.5,
-        land: 0.8,
+        gross: 0.7,
+        land: 1.2,
         years: 50.0,
         elsewhere: 0.12,
         other_kind: 0.5,

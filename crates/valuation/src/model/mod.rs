@@ -130,8 +130,8 @@ pub enum NoValue {
 /// Sales a value rests on at least.
 pub const FEWEST_COMPARABLES: usize = 3;
 /// Half the distance of the weighted quartiles of the comparables' logarithms above which there is no value: the middle
-/// half of them lies between two fifths and two and a half times the value.
-pub const MOST_SPREAD: f64 = 0.9;
+/// half of them lies between a fifth and four and a half times the value.
+pub const MOST_SPREAD: f64 = 1.5;
 
 /// Days before `until` whose sales measure the errors: a whole year, since no season is like another.
 const HOLD_OUT_DAYS: i32 = 365;
