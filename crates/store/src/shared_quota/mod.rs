@@ -57,7 +57,8 @@ fn connect_within(options: &SharedQuotaOptions) -> Duration {
     options.answer_within.max(Duration::from_millis(400))
 }
 
-/// Opens the budgets of `redis://[USER:PASSWORD@]HOST[:PORT][/DATABASE]`; `valkey://` is the same. Speaks to nobody yet.
+/// Opens the budgets of `redis://[USER:PASSWORD@]HOST[:PORT][/DATABASE]`; `valkey://` is the same, `rediss://` and `valkeys://` use TLS. Speaks to nobody
+/// yet.
 ///
 /// Call it on the program's multi-thread tokio runtime.
 ///
