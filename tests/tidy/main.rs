@@ -44,13 +44,17 @@ const ARROWS: &[(&str, &[&str])] = &[
         ],
     ),
     ("http", &["service", "quota"]),
+    ("mcp", &["service", "quota"]),
     ("web", &["service", "accounts"]),
     ("sample-city", &[]),
 ];
 
 /// Libraries that belong to one place.
 const KEPT_IN: &[(&str, &[&str])] = &[
-    ("actix-web", &["http", "sample-city", "web", "brownstone"]),
+    (
+        "actix-web",
+        &["http", "mcp", "sample-city", "web", "brownstone"],
+    ),
     ("diesel", &["store"]),
     ("diesel-async", &["store"]),
     ("reqwest", &["upstream", "bench", "tests"]),
