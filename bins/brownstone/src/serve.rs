@@ -84,6 +84,7 @@ pub(crate) async fn serve(mut config: Config, sample: bool) -> anyhow::Result<()
     let comps = Comps::new(Arc::clone(&clock), config.comps_publication_lag_days);
     let lookups = parts::lookups(&store, &city, &clock, sample).with_comps(comps.clone());
     let listings = listings::listings(&config, &store, &clock, &city, &origin)?;
+    listings.refresh().await?;
     let rentals = Rentals::new(Arc::clone(&listings), Arc::clone(&clock));
     let lookups = lookups.with_rentals(rentals);
     let keeping_listings = listings::keep_current(&config, &listings, &store, &clock, sample);

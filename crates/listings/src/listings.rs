@@ -135,6 +135,14 @@ impl Listings {
         Some(self.source.as_ref()?.0.feed_name())
     }
 
+    /// Values that could not be and were dropped, by field, since the process started; for metrics.
+    pub fn dropped(&self) -> crate::Dropped {
+        self.source
+            .as_ref()
+            .map(|(scanner, _)| scanner.dropped())
+            .unwrap_or_default()
+    }
+
     /// The areas the feed may be asked for.
     pub fn entitled(&self) -> &[Zip] {
         self.source.as_ref().map_or(&[], |(_, areas)| areas.zips())

@@ -79,6 +79,7 @@ pub async fn run(
             tracing::warn!(%error, "listings could not be looked at");
             continue;
         }
+        let mut held = false;
         loop {
             let now = clock.now();
             let rested = |zip: &Zip| failed.get(zip).is_none_or(|at| now - *at >= PAUSE);
@@ -89,7 +90,7 @@ pub async fn run(
                 break;
             }
             match lease.acquire(LEASE, &holder, LEASE_FOR, None).await {
-                Ok(true) => {}
+                Ok(true) => held = true,
                 Ok(false) => break,
                 Err(error) => {
                     tracing::warn!(%error, "the right to scan listings could not be had");
@@ -103,6 +104,10 @@ pub async fn run(
                     failed.insert(zip, clock.now());
                 }
             }
+        }
+        if held && let Err(error) = lease.release(LEASE, &holder).await {
+            // It ends by itself.
+            tracing::warn!(%error, "the right to scan listings could not be given up");
         }
     }
 }

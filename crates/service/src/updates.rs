@@ -227,7 +227,12 @@ pub async fn answer(
         zips: zips.clone(),
         listing_type: request.listing_type,
         from: window.from_at,
-        to: window.to_at,
+        // What was seen at this very moment has been seen.
+        to: if window.to_at == now {
+            now + Duration::MICROSECOND
+        } else {
+            window.to_at
+        },
         after: request.after_event_id.unwrap_or(0),
     };
     let heads: Vec<EventHead> = listings
