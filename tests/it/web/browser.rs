@@ -92,11 +92,30 @@ impl Chromium {
             .await;
     }
 
-    /// Clicks; the driver waits for the page that follows.
+    /// Clicks what leads to another page, and waits until that page is there: the window's mark is gone with the one before.
     async fn click(&self, css: &str) {
+        self.run("window.before = true").await;
         let element = self.find(css).await;
         self.ask(&format!("/element/{element}/click"), json!({}))
             .await;
+        let arrived = "return !window.before && document.readyState === 'complete'";
+        let body = json!({"script": arrived, "args": []});
+        let give_up = tokio::time::Instant::now() + std::time::Duration::from_secs(30);
+        loop {
+            // While a page goes, a script may be refused.
+            let request = self.http.post(format!("{}/execute/sync", self.session));
+            let answer: Value = match request.json(&body).send().await {
+                Ok(answer) => answer.json().await.expect("JSON"),
+                Err(error) => panic!("the driver is gone: {error}"),
+            };
+            if answer["value"] == json!(true) {
+                return;
+            }
+            assert!(
+                tokio::time::Instant::now() < give_up,
+                "{css} led nowhere: {answer}"
+            );
+        }
     }
 
     async fn text(&self) -> String {

@@ -219,6 +219,7 @@ impl SignIn {
             detail,
         );
         self.0.store.open_account(&account, &hash, &audit).await?;
+        self.0.throttle.forgive(&account.email);
         self.begin(&account.id, from, None).await
     }
 
