@@ -21,8 +21,8 @@ run: ## the server on the sample city: prints a key and a curl line
 	cargo run --locked --release -p brownstone -- serve --sample
 
 .PHONY: test
-test: ## everything CI runs, with the servers it needs
-	$(WITH_SERVERS) $(CARGO_TEST)
+test: ## everything CI runs, with the servers and the browser it needs
+	$(WITH_SERVERS) $(WITH_BROWSER) $(CARGO_TEST)
 
 .PHONY: test-unit
 test-unit: ## libraries alone: no database, no server
