@@ -100,7 +100,7 @@ const KERNELS: [Kernel; 4] = [
 
 /// Weight of a sale by where it is. From the same apartment to the same neighbourhood.
 mod place {
-    pub(super) const SAME_APARTMENT: f64 = 10.0;
+    pub(super) const SAME_APARTMENT: f64 = 60.0;
     pub(super) const SAME_HOUSE: f64 = 1.5;
     pub(super) const SAME_LINE: f64 = 4.0;
     pub(super) const SAME_BUILDING: f64 = 1.0;
@@ -120,7 +120,13 @@ fn closeness(subject: &Subject, other: &Subject, elsewhere: f64) -> f64 {
 }
 
 fn unit_closeness(subject: &Subject, other: &Subject, elsewhere: f64) -> f64 {
-    if subject.building != other.building {
+    let same_lot = subject.segment() == Segment::Condo && subject.lot == other.lot;
+    let same_building = subject.building == other.building;
+    // A condominium unit stays that unit when a release writes its building's address another way.
+    if same_lot || (same_building && subject.unit.key != 0 && subject.unit.key == other.unit.key) {
+        return place::SAME_APARTMENT;
+    }
+    if !same_building {
         let near = if subject.block() == other.block() {
             place::UNIT_SAME_BLOCK
         } else {
@@ -133,15 +139,6 @@ fn unit_closeness(subject: &Subject, other: &Subject, elsewhere: f64) -> f64 {
         (Some(a), Some(b)) => f64::from(a.abs_diff(b)),
         _ => 6.0,
     };
-    let same_apartment = if subject.unit.key == 0 && other.unit.key == 0 {
-        subject.segment() == Segment::Condo && subject.lot == other.lot
-    } else {
-        subject.unit.key == other.unit.key
-            || (subject.segment() == Segment::Condo && subject.lot == other.lot)
-    };
-    if same_apartment {
-        return place::SAME_APARTMENT;
-    }
     if same_line {
         return place::SAME_BUILDING
             + (place::SAME_LINE - place::SAME_BUILDING) * (-floors / 12.0).exp();
@@ -302,11 +299,10 @@ pub fn evidence(history: &History, subject: &Subject, cutoff: i32) -> Evidence {
     let quarter = |q| weighted_quantile(&mut values.clone(), q).unwrap_or_default();
     let total: f64 = comparables.iter().map(|c| c.weight).sum();
     let squares: f64 = comparables.iter().map(|c| c.weight * c.weight).sum();
-    let same_building = comparables
-        .iter()
-        .filter_map(|c| history.at(c.id))
-        .filter(|sale| sale.subject.building == subject.building)
-        .count();
+    let mut same_building = history.before(Shares::Building, subject, cutoff, 80).len();
+    if subject.segment().is_unit() && same_building == 0 {
+        same_building = history.before(Shares::Lot, subject, cutoff, 1).len();
+    }
     Evidence {
         estimate,
         spread: (quarter(0.75) - quarter(0.25)) / 2.0,
