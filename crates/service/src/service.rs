@@ -278,7 +278,6 @@ impl Inner {
                 Ok(Request::Rates(crate::rates::fields(&object)?))
             }
             Operation::GetUsage => Ok(Request::Usage),
-            _ => Err(Failure::no_such_path()),
         }
     }
 

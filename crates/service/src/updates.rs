@@ -390,7 +390,7 @@ mod tests {
                 .zip(1..)
                 .map(|(kind, id)| head(id, ListingEventType::ALL[*kind]))
                 .collect();
-            let mut seen = Vec::new();
+            let mut seen: Vec<u64> = Vec::new();
             let mut after = 0;
             loop {
                 let rest: Vec<EventHead> = heads.iter().filter(|head| head.id > after).cloned().collect();
