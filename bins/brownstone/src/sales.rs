@@ -118,7 +118,9 @@ pub(crate) async fn take_up(comps: &Comps, index: SalesIndex, place: &Path) {
                 .ok()
         });
         if model.is_none() {
-            tracing::warn!("no valuation model: values rest on comparable sales alone until a sync trains one");
+            tracing::warn!(
+                "no valuation model: values rest on comparable sales alone until a sync trains one"
+            );
         }
         comps::valuer(&known, model)
     });

@@ -265,20 +265,55 @@ mod tests {
         assert_eq!(request.mode, CompsMode::Valuation);
         assert_eq!(request.overrides.bathrooms, Some(1.5));
         assert_eq!(request.same_building, SameBuilding::Exclude);
-        assert_eq!(request.as_of_date, Some(time::macros::date!(2023 - 07 - 01)));
+        assert_eq!(
+            request.as_of_date,
+            Some(time::macros::date!(2023 - 07 - 01))
+        );
     }
 
     #[test]
     fn each_fault_names_its_field_what_came_and_what_is_allowed() {
         for (field, value, message) in [
-            ("mode", json!("value"), "mode must be one of comps, valuation; got the string \"value\"."),
-            ("limit", json!(51), "limit must be a whole number from 1 to 50; got the number 51."),
-            ("limit", json!(0), "limit must be a whole number from 1 to 50; got the number 0."),
-            ("radius_miles", json!(6), "radius_miles must be a number from 0.05 to 5; got the number 6."),
-            ("lookback_months", json!("12"), "lookback_months must be a whole number from 1 to 60; got the string \"12\"."),
-            ("bathrooms", json!(1.3), "bathrooms must be a number from 0 to 50 in halves; got the number 1.3."),
-            ("as_of_date", json!("yesterday"), "as_of_date must be a date as YYYY-MM-DD; got the string \"yesterday\"."),
-            ("max_sale_price", json!(5), "min_sale_price must not be above max_sale_price; got 10000 and 5."),
+            (
+                "mode",
+                json!("value"),
+                "mode must be one of comps, valuation; got the string \"value\".",
+            ),
+            (
+                "limit",
+                json!(51),
+                "limit must be a whole number from 1 to 50; got the number 51.",
+            ),
+            (
+                "limit",
+                json!(0),
+                "limit must be a whole number from 1 to 50; got the number 0.",
+            ),
+            (
+                "radius_miles",
+                json!(6),
+                "radius_miles must be a number from 0.05 to 5; got the number 6.",
+            ),
+            (
+                "lookback_months",
+                json!("12"),
+                "lookback_months must be a whole number from 1 to 60; got the string \"12\".",
+            ),
+            (
+                "bathrooms",
+                json!(1.3),
+                "bathrooms must be a number from 0 to 50 in halves; got the number 1.3.",
+            ),
+            (
+                "as_of_date",
+                json!("yesterday"),
+                "as_of_date must be a date as YYYY-MM-DD; got the string \"yesterday\".",
+            ),
+            (
+                "max_sale_price",
+                json!(5),
+                "min_sale_price must not be above max_sale_price; got 10000 and 5.",
+            ),
         ] {
             let mut body = json!({"address": "x"});
             body[field] = value;

@@ -43,28 +43,45 @@ pub fn valuer(index: &SalesIndex, model: Option<Model>) -> Arc<dyn Valuer> {
     Arc::new(BySales::new(index, model))
 }
 
-/// As [`valuer`], with a model that is trained on the index's own sales when the first value is asked for. For a few
-/// thousand sales; a city's take minutes.
+/// As [`valuer`], with a model that is trained on the index's own sales once the first value is asked for. Until it is
+/// ready, values rest on the comparables alone. For a few thousand sales; a city's take minutes.
 pub fn learning_valuer(index: &SalesIndex) -> Arc<dyn Valuer> {
     Arc::new(Learning {
         index: index.clone(),
-        learned: OnceLock::new(),
+        meanwhile: OnceLock::new(),
+        learned: Arc::default(),
     })
 }
 
 struct Learning {
     index: SalesIndex,
-    learned: OnceLock<BySales>,
+    meanwhile: OnceLock<BySales>,
+    learned: Arc<OnceLock<BySales>>,
+}
+
+impl Learning {
+    /// Learns beside the calls: none of them waits for it.
+    fn start(&self) {
+        let (index, learned) = (self.index.clone(), Arc::clone(&self.learned));
+        std::thread::spawn(move || {
+            let loaded = index.to_loaded();
+            let until = loaded.sales.last().map_or(0, |sale| sale.date + 1);
+            if let Ok(model) = Model::train(&loaded, until, 0, &Settings::default()) {
+                learned.get_or_init(|| BySales::new(&index, Some(model)));
+            }
+        });
+    }
 }
 
 impl Valuer for Learning {
     fn value(&self, ask: &Ask<'_>) -> Valued {
-        self.learned
+        if let Some(learned) = self.learned.get() {
+            return learned.value(ask);
+        }
+        self.meanwhile
             .get_or_init(|| {
-                let loaded = self.index.to_loaded();
-                let until = loaded.sales.last().map_or(0, |sale| sale.date + 1);
-                let model = Model::train(&loaded, until, 0, &Settings::default());
-                BySales::new(&self.index, model.ok())
+                self.start();
+                BySales::new(&self.index, None)
             })
             .value(ask)
     }
