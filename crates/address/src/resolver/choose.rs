@@ -19,6 +19,10 @@ use crate::{
 /// Most candidates that an ambiguity lists.
 pub(super) const CANDIDATES: usize = 5;
 
+/// Walks over a borough's names that one text may cost, where its street's name is misspelled: a name without a type is
+/// tried with the five usual ones as well, in two boroughs.
+const WALKS: u8 = 12;
+
 /// The building at an address.
 pub(super) fn address(
     index: &PadIndex,
@@ -54,8 +58,9 @@ pub(super) fn address(
         && found.pseudo.is_none()
         && !matches!(scope.by, By::Nothing | By::State)
     {
+        let mut walks = WALKS;
         for candidate in readings {
-            let mut respelled = respelled(index, candidate, scope.boroughs);
+            let mut respelled = respelled(index, candidate, scope.boroughs, &mut walks);
             respelled
                 .hits
                 .retain(|hit| !contradicts_zip(place, &hit.row));

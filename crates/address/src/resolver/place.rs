@@ -121,7 +121,11 @@ pub(super) fn place(
     }
     if met.numbered.is_none() && met.lot_only.is_none() {
         // No one has the name: one that is near, where only one place is.
-        for name in names.iter().filter(|name| name.key.len() >= SHORTEST) {
+        for name in names
+            .iter()
+            .filter(|name| name.key.len() >= SHORTEST)
+            .take(2)
+        {
             let near: Vec<_> = scope
                 .boroughs
                 .iter()

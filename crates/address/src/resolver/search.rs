@@ -132,7 +132,14 @@ pub(crate) fn completed(index: &PadIndex, reading: &AddressText, boroughs: Borou
 }
 
 /// Rows that agree once the street's name is spelled right. Digits, directions and type must be those typed.
-pub(crate) fn respelled(index: &PadIndex, reading: &AddressText, boroughs: Boroughs) -> Found {
+///
+/// Each name in each borough is a walk over the borough's names; `walks` are those that are left for one text.
+pub(crate) fn respelled(
+    index: &PadIndex,
+    reading: &AddressText,
+    boroughs: Boroughs,
+    walks: &mut u8,
+) -> Found {
     let mut found = Found::default();
     let Some(text) = reading.streets.last() else {
         return found;
@@ -153,6 +160,10 @@ pub(crate) fn respelled(index: &PadIndex, reading: &AddressText, boroughs: Borou
     };
     for name in &names {
         for borough in boroughs.iter() {
+            let Some(left) = walks.checked_sub(1) else {
+                break;
+            };
+            *walks = left;
             for posting in near(index, name, borough) {
                 look_at(
                     index,
