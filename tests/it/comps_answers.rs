@@ -25,7 +25,9 @@ async fn comps(server: &Server, body: Value) -> Answer {
 }
 
 fn number(value: &Value) -> f64 {
-    value.as_f64().unwrap_or_else(|| panic!("a number, not {value}"))
+    value
+        .as_f64()
+        .unwrap_or_else(|| panic!("a number, not {value}"))
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -85,9 +87,16 @@ async fn sales_are_like_for_like_the_most_alike_first_and_counted() {
     assert_eq!(data["comp_count"], json!(listed.len()));
     let mut last = 1.0;
     for comp in listed {
-        assert_eq!(comp["bbl"], COOP, "a co-operative's sale carries the building's lot");
+        assert_eq!(
+            comp["bbl"], COOP,
+            "a co-operative's sale carries the building's lot"
+        );
         assert_eq!(comp["property_type"], "coop");
-        assert_eq!(comp["living_area_sqft"], Value::Null, "never the building's");
+        assert_eq!(
+            comp["living_area_sqft"],
+            Value::Null,
+            "never the building's"
+        );
         assert_eq!(comp["arms_length"], true);
         assert!(number(&comp["sale_price"]) >= 10_000.0);
         let similarity = number(&comp["similarity"]);
@@ -108,13 +117,17 @@ async fn sales_are_like_for_like_the_most_alike_first_and_counted() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_date_of_its_own_sees_nothing_later() {
     let server = Server::sample().await;
-    let body = json!({"address": CONDO, "mode": "valuation", "as_of_date": "2024-03-01", "limit": 50});
+    let body =
+        json!({"address": CONDO, "mode": "valuation", "as_of_date": "2024-03-01", "limit": 50});
     let answer = comps(&server, body).await;
     let data = answer.data();
     assert!(data["valuation"]["value"].is_u64(), "{data}");
     assert_eq!(data["valuation"]["valuation_date"], "2024-03-01");
     for comp in data["comps"].as_array().expect("sales") {
-        assert!(comp["sale_date"].as_str().expect("a date") < "2024-03-01", "{comp}");
+        assert!(
+            comp["sale_date"].as_str().expect("a date") < "2024-03-01",
+            "{comp}"
+        );
     }
     let later = json!({"address": CONDO, "as_of_date": "2030-01-01"});
     let refused = server.post("/v1/comps", &later).await;
@@ -149,7 +162,10 @@ async fn faults_of_the_body_cost_nothing() {
         assert_eq!(answer.message(), message);
     }
     let outside = server
-        .post("/v1/comps", &json!({"address": "1 Main Street, Hoboken, NJ"}))
+        .post(
+            "/v1/comps",
+            &json!({"address": "1 Main Street, Hoboken, NJ"}),
+        )
         .await;
     outside.assert_failure(400, "outside_coverage");
     assert_eq!(server.usage().await["day"]["used"], 0);

@@ -52,7 +52,10 @@ async fn a_running_server_takes_up_files_and_open_data() {
     assert_eq!(lookup.status, StatusCode::OK, "{}", lookup.text);
     assert_eq!(lookup.data()["comps"], serde_json::Value::Null);
     let warnings = lookup.data()["property"]["warnings"].to_string();
-    assert!(warnings.contains("Comparable sales could not be had"), "{warnings}");
+    assert!(
+        warnings.contains("Comparable sales could not be had"),
+        "{warnings}"
+    );
 
     let file = server.folder().join("sales.csv");
     std::fs::write(&file, FILE).unwrap();
@@ -60,14 +63,23 @@ async fn a_running_server_takes_up_files_and_open_data() {
         .operator(&["sync", "sales", "--from", file.to_str().unwrap()])
         .await;
     assert!(said.contains("1 left out: exact_duplicate"), "{said}");
-    assert!(said.contains("5 rows read; the index has 4 sales"), "{said}");
-    taken_up(&server, &request, |prices| prices == [500_000, 510_000, 520_000]).await;
+    assert!(
+        said.contains("5 rows read; the index has 4 sales"),
+        "{said}"
+    );
+    taken_up(&server, &request, |prices| {
+        prices == [500_000, 510_000, 520_000]
+    })
+    .await;
 
     // The same from the open data, and the lots beside them.
     let mut sync = server.operator_command(&["sync", "sales"]);
     let done = sync.envs(variables.clone()).output().await.unwrap();
     assert!(done.status.success(), "{done:?}");
-    taken_up(&server, &request, |prices| prices.len() >= 3 && prices != [500_000, 510_000, 520_000]).await;
+    taken_up(&server, &request, |prices| {
+        prices.len() >= 3 && prices != [500_000, 510_000, 520_000]
+    })
+    .await;
     let mut sync = server.operator_command(&["sync", "pluto"]);
     let done = sync.envs(variables).output().await.unwrap();
     assert!(done.status.success(), "{done:?}");
@@ -101,7 +113,12 @@ async fn taken_up(server: &Server, request: &serde_json::Value, like: impl Fn(&[
         let answer = server.post("/v1/comps", request).await;
         let prices: Vec<u64> = answer.body["data"]["comps"]
             .as_array()
-            .map(|comps| comps.iter().filter_map(|comp| comp["sale_price"].as_u64()).collect())
+            .map(|comps| {
+                comps
+                    .iter()
+                    .filter_map(|comp| comp["sale_price"].as_u64())
+                    .collect()
+            })
             .unwrap_or_default();
         if like(&prices) {
             return;

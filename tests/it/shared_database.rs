@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::harness::{Options, Server};
 
 /// A database of this test's own, where a PostgreSQL is at hand.
-pub(crate) pub(crate) async fn database(name: &str) -> Option<String> {
+pub(crate) async fn database(name: &str) -> Option<String> {
     let Ok(server) = std::env::var("TEST_POSTGRES_URL") else {
         eprintln!("skipped: TEST_POSTGRES_URL is not set (make test sets it)");
         return None;

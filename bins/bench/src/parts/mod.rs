@@ -2,6 +2,7 @@
 
 mod address;
 mod fan_out;
+mod listings;
 mod quota;
 mod shared_quota;
 
@@ -26,6 +27,7 @@ pub(crate) const PARTS: &[Part] = &[
     quota::PART,
     shared_quota::PART,
     address::PART,
+    listings::PART,
 ];
 
 /// The parts of these names, in the order they run; all without a name.

@@ -58,7 +58,11 @@ impl Lookups {
         Ok(Kept {
             address: report.building.one_line(),
             canonical_path: report.building.canonical_path(report.unit_bbl),
-            data: Some(vec![head.into(), report.tail.clone(), Bytes::from_static(b"}")]),
+            data: Some(vec![
+                head.into(),
+                report.tail.clone(),
+                Bytes::from_static(b"}"),
+            ]),
         })
     }
 
