@@ -4,11 +4,7 @@ mod addresses;
 mod clock;
 mod commands;
 mod config;
-mod listings;
 mod parts;
-mod people;
-mod rates;
-mod sales;
 mod sample;
 mod serve;
 

@@ -10,8 +10,7 @@ use uuid::Uuid;
 use crate::field::{self, FieldError};
 use crate::key::NoRandomness;
 use crate::model::{
-    Account, AccountId, AuditEntry, Environment, KeyState, Overrides, OverridesChange, Role,
-    Suspension, Tier,
+    Account, AccountId, AuditEntry, Environment, KeyState, Overrides, Role, Suspension, Tier,
 };
 use crate::traits::{AccountStore, StoreError};
 
@@ -287,12 +286,14 @@ impl Accounts {
             change.per_minute.unwrap_or_default(),
             change.per_day.unwrap_or_default(),
         )?;
-        let change = OverridesChange {
-            per_minute: change.per_minute.into(),
-            per_day: change.per_day.into(),
+        let old = self.account(id).await?.overrides;
+        let overrides = Overrides {
+            per_minute: change.per_minute.or(old.per_minute),
+            per_day: change.per_day.or(old.per_day),
         };
-        self.change_limits(id, change, Action::SetLimits, actor)
-            .await
+        self.put_limits(id, overrides, Action::SetLimits, actor)
+            .await?;
+        Ok(overrides)
     }
 
     /// Puts the account back on the default ceilings.
@@ -304,25 +305,28 @@ impl Accounts {
         id: &AccountId,
         actor: Actor<'_>,
     ) -> Result<(), AccountsError> {
-        self.change_limits(id, OverridesChange::CLEAR, Action::ClearLimits, actor)
-            .await?;
-        Ok(())
+        self.put_limits(id, Overrides::default(), Action::ClearLimits, actor)
+            .await
     }
 
-    async fn change_limits(
+    async fn put_limits(
         &self,
         id: &AccountId,
-        change: OverridesChange,
+        overrides: Overrides,
         action: Action,
         actor: Actor<'_>,
-    ) -> Result<Overrides, AccountsError> {
+    ) -> Result<(), AccountsError> {
+        let shown = |ceiling: Option<u32>| {
+            ceiling.map_or_else(|| "default".to_owned(), |units| units.to_string())
+        };
         let detail = format!(
             "per minute {}, per day {}",
-            change.per_minute, change.per_day
+            shown(overrides.per_minute),
+            shown(overrides.per_day)
         );
         let audit = audit_line(self.now(), actor, action, id, detail);
         self.store
-            .change_overrides(id, change, &audit)
+            .set_overrides(id, overrides, &audit)
             .await
             .map_err(of_account)
     }

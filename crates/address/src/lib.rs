@@ -11,5 +11,3 @@ pub mod parse;
 pub mod resolver;
 mod text;
 mod words;
-
-pub use area::outside_place;

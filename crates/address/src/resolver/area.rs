@@ -55,10 +55,9 @@ pub(crate) fn scope(place: &Where) -> Scope {
         }
     };
     if let Some(borough) = place.named {
-        // A borough by name outweighs a ZIP: the ZIP is said to be wrong, and no other place is looked at. Where two are
-        // named, the address must be in one of them alone.
+        // A borough by name outweighs a ZIP: the ZIP is said to be wrong, and no other place is looked at.
         return Scope {
-            boroughs: Boroughs::only(borough).or(place.also),
+            boroughs: Boroughs::only(borough),
             contrary: Boroughs::default(),
             by: By::Borough,
         };

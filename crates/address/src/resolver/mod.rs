@@ -45,11 +45,6 @@ impl Resolver {
         Ok(Self::new(Arc::new(PadIndex::open(path)?)))
     }
 
-    /// What tells its index from others.
-    pub fn version(&self) -> String {
-        self.index.version()
-    }
-
     /// The one building that a text names.
     ///
     /// # Errors
@@ -115,10 +110,6 @@ impl Geocoder for PadGeocoder {
 }
 
 #[cfg(test)]
-mod classes;
-#[cfg(test)]
 mod quality;
 #[cfg(test)]
 mod tests;
-#[cfg(test)]
-mod work;
