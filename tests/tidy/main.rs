@@ -14,20 +14,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("soda", &["upstream"]),
     ("address", &["upstream"]),
     ("sources", &["soda", "upstream"]),
-    ("listings", &["address", "upstream"]),
-    ("rates", &["upstream"]),
-    ("valuation", &["listings", "address", "soda"]),
-    (
-        "store",
-        &[
-            "quota",
-            "accounts",
-            "report-cache",
-            "listings",
-            "rates",
-            "valuation",
-        ],
-    ),
+    ("store", &["quota", "accounts", "report-cache"]),
     (
         "service",
         &[
@@ -38,9 +25,6 @@ const ARROWS: &[(&str, &[&str])] = &[
             "soda",
             "address",
             "sources",
-            "listings",
-            "rates",
-            "valuation",
         ],
     ),
     ("http", &["service", "quota"]),
