@@ -138,6 +138,23 @@ fn libraries_stay_where_they_belong() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
+/// What the default build must bring, since the workspace's own test build unites the features of all packages.
+#[test]
+fn the_default_binary_has_every_store() {
+    let metadata = metadata();
+    let binary = metadata
+        .workspace_packages()
+        .into_iter()
+        .find(|package| package.name.as_str() == "brownstone")
+        .expect("the binary is in the workspace");
+    let default = binary.features.get("default").expect("default features");
+    for store in ["sqlite", "postgres", "redis"] {
+        assert!(default.iter().any(|name| name == store), "{store}");
+        let brings = binary.features.get(store).expect("a feature of that name");
+        assert_eq!(*brings, [format!("brownstone-store/{store}")]);
+    }
+}
+
 #[test]
 fn every_crate_says_what_it_must_not_know() {
     for (name, _) in ARROWS {
