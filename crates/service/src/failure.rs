@@ -87,7 +87,7 @@ impl Failure {
     pub fn quota_unavailable(error: &QuotaUnavailable) -> Self {
         Self::new(
             ErrorCode::QuotaUnavailable,
-            "The budget could not be determined. Nothing was charged; it is safe to retry.",
+            "The budget could not be determined. No work was done; it is safe to retry.",
         )
         .because(error.detail())
         .after(2)
