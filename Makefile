@@ -9,6 +9,8 @@ CARGO_TEST := cargo test --locked --workspace --features brownstone/test-clock
 export PROPTEST_RNG_SEED ?= 20260101
 # Throwaway servers on free loopback ports, from the system's packages.
 WITH_SERVERS := crates/store/scripts/with-postgres.sh crates/store/scripts/with-redis.sh
+# A headless browser from the system's packages; where none can be had its test skips and says so.
+WITH_BROWSER := crates/web/scripts/with-chromium.sh
 
 .PHONY: help
 help: ## this list
@@ -19,8 +21,8 @@ run: ## the server on the sample city: prints a key and a curl line
 	cargo run --locked --release -p brownstone -- serve --sample
 
 .PHONY: test
-test: ## everything CI runs, with the servers it needs
-	$(WITH_SERVERS) $(CARGO_TEST)
+test: ## everything CI runs, with the servers and the browser it needs
+	$(WITH_SERVERS) $(WITH_BROWSER) $(CARGO_TEST)
 
 .PHONY: test-unit
 test-unit: ## libraries alone: no database, no server
@@ -35,6 +37,19 @@ test-store: ## the storage contracts on SQLite, and a throwaway PostgreSQL and R
 test-e2e: ## the real program over HTTP
 	$(WITH_SERVERS) $(CARGO_TEST) --test cli --test it
 
+.PHONY: soak-budget
+soak-budget: ## thirty kills, half a minute of three servers, a minute without a database
+	TEST_SOAK_ROUNDS=30 TEST_SOAK_SECONDS=30 $(WITH_SERVERS) $(CARGO_TEST) --test it budget_ -- --nocapture --test-threads 1
+
+.PHONY: test-web
+test-web: ## the web host, by requests and in a headless browser
+	$(WITH_BROWSER) $(CARGO_TEST) --test cli --test it web::
+
+.PHONY: screenshots
+screenshots: ## pictures of each page, light and dark, wide and narrow, in target/screenshots
+	mkdir -p target/screenshots
+	SCREENSHOTS=$(CURDIR)/target/screenshots $(WITH_BROWSER) $(CARGO_TEST) --test cli --test it web::browser
+
 .PHONY: check
 check: ## fmt, clippy, rustdoc, tidy: no warning is let through
 	cargo fmt --all --check
@@ -44,7 +59,24 @@ check: ## fmt, clippy, rustdoc, tidy: no warning is let through
 
 .PHONY: bench
 bench: ## the parts beside their anchors; PARTS="quota" for some of them; writes docs/benchmarks.md
-	cargo run --locked --profile measure -p brownstone-bench -- $(PARTS) --write docs/benchmarks.md
+	$(WITH_SERVERS) cargo run --locked --profile measure -p brownstone-bench -- $(PARTS) --write docs/benchmarks.md
+
+# Folders of published sales; the back-test reads no other.
+NYC_REAL_DATA ?= ../shared/data
+
+.PHONY: backtest
+backtest: ## how wrong values are, on real sales after a day; writes docs/valuation.md
+	cargo run --locked --profile measure -p brownstone -- backtest --cut 2023-07-01 \
+		--from $(NYC_REAL_DATA)/sales $(NYC_REAL_DATA)/sales/raw_cr --write docs/valuation.md
+
+.PHONY: fuzz
+fuzz: ## the address parser and the lines of the address files, FUZZ_SECONDS each (60); needs a nightly toolchain
+	cargo fuzz --version >/dev/null 2>&1 || cargo install --locked cargo-fuzz
+	for target in address pad_lines; do \
+		mkdir -p fuzz/corpus/$$target && \
+		cargo +nightly fuzz run --fuzz-dir fuzz --sanitizer none $$target fuzz/corpus/$$target fuzz/seeds/$$target -- \
+			-max_total_time=$(or $(FUZZ_SECONDS),60) -max_len=2000 || exit 1; \
+	done
 
 .PHONY: clean
 clean: ## what a build made; the data folder stays

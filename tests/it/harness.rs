@@ -63,6 +63,10 @@ pub(crate) struct Options {
     pub database_url: Option<String>,
     /// More variables.
     pub variables: Vec<(String, String)>,
+    /// The clock of another server, for one that shares its database; `None` for one of its own.
+    pub clock: Option<PathBuf>,
+    /// The machine's own clock.
+    pub real_clock: bool,
 }
 
 /// A running server.
@@ -73,6 +77,8 @@ pub(crate) struct Server {
     _output: tokio::io::Lines<BufReader<ChildStdout>>,
     /// The API's address.
     pub url: String,
+    /// The web host's address.
+    pub web: String,
     /// The sample city's address.
     pub city: String,
     /// A key of the sample account.
@@ -102,11 +108,19 @@ impl Server {
             .clone()
             .unwrap_or_else(|| format!("sqlite://{}", folder.path().join("test.db").display()));
         let mut command = command(folder.path());
+        if !options.real_clock {
+            command.env(
+                "BROWNSTONE_TEST_CLOCK",
+                options.clock.as_ref().unwrap_or(&clock),
+            );
+        }
         command
             .arg("serve")
             .args(["--api-addr", "127.0.0.1:0", "--database-url", &database_url])
-            .env("BROWNSTONE_TEST_CLOCK", &clock)
             .env("BROWNSTONE_LOG", "warn")
+            .env("BROWNSTONE_WEB_ADDR", "127.0.0.1:0")
+            // A scan of every area, and its calls to the sample city, are for the tests that ask for it.
+            .env("BROWNSTONE_LISTINGS_SOURCE", "none")
             .envs(options.variables.iter().cloned())
             .stdout(Stdio::piped());
         if !options.live_sources {
@@ -115,11 +129,12 @@ impl Server {
         let mut child = command.spawn().expect("the program starts");
         let output = child.stdout.take().expect("its output is piped");
         let mut output = BufReader::new(output).lines();
-        let (mut url, mut city, mut key) = (None, None, None);
+        let (mut url, mut web, mut city, mut key) = (None, None, None, None);
         let ready = async {
             while let Some(line) = output.next_line().await.expect("its output is text") {
                 let after = |mark: &str| line.split_once(mark).map(|(_, rest)| rest.to_owned());
                 url = url.take().or_else(|| after("API listening on "));
+                web = web.take().or_else(|| after("web host listening on "));
                 city = city.take().or_else(|| after("sample city listening on "));
                 key = key.take().or_else(|| after("key for demo@example.com: "));
                 if url.is_some() && (key.is_some() || options.live_sources) {
@@ -137,12 +152,18 @@ impl Server {
             child,
             _output: output,
             url: url.expect("it says where it listens"),
+            web: web.expect("it says where the web host listens"),
             city: city.unwrap_or_default(),
             key: key.unwrap_or_default(),
             http: reqwest::Client::new(),
         };
         if options.live_sources {
-            server.key = server.new_account("owner@example.com").await.1;
+            // On a database that servers may share, an account of its own.
+            let email = match &options.database_url {
+                None => "owner@example.com".to_owned(),
+                Some(_) => format!("owner{}@example.com", server.child.id().unwrap_or_default()),
+            };
+            server.key = server.new_account(&email).await.1;
         }
         server
     }
@@ -163,12 +184,12 @@ impl Server {
 
     /// Sends SIGTERM.
     pub(crate) fn terminate(&self) {
-        let id = self.child.id().expect("it runs");
-        let sent = std::process::Command::new("kill")
-            .args(["-TERM", &id.to_string()])
-            .status()
-            .expect("kill runs");
-        assert!(sent.success());
+        signal(&self.child, "TERM");
+    }
+
+    /// Sends SIGKILL, at once; [`Server::crash`] then starts the next one.
+    pub(crate) fn kill(&self) {
+        signal(&self.child, "KILL");
     }
 
     /// Waits for its end.
@@ -183,6 +204,11 @@ impl Server {
     pub(crate) async fn stop(&mut self) -> ExitStatus {
         self.terminate();
         self.ended().await
+    }
+
+    /// Its clock, for another server.
+    pub(crate) fn clock(&self) -> PathBuf {
+        self.folder.path().join("clock")
     }
 
     /// The folder it runs in.
@@ -277,6 +303,21 @@ impl Server {
         answer
     }
 
+    /// Sees to it that the report of 350 5 Avenue is made. Shared budgets have a tenth of a second to answer, which a machine that is busy
+    /// with other tests may miss.
+    pub(crate) async fn warm(&self) {
+        let ask = json!({"address": "350 5 Avenue, Manhattan"});
+        let begun = tokio::time::Instant::now();
+        loop {
+            let answer = self.post("/v1/lookup", &ask).await;
+            if answer.status == StatusCode::OK {
+                return;
+            }
+            answer.assert_failure(503, "quota_unavailable");
+            assert!(begun.elapsed() < PATIENCE, "the budgets never answer");
+        }
+    }
+
     /// Usage with the sample key.
     pub(crate) async fn usage(&self) -> Value {
         let answer = self.get_as(&self.key, "/v1/usage").await;
@@ -346,12 +387,29 @@ impl Server {
     }
 }
 
+/// Sends a signal to a child that runs.
+pub(crate) fn signal(child: &Child, name: &str) {
+    let id = child.id().expect("it runs");
+    let sent = std::process::Command::new("kill")
+        .args([&format!("-{name}"), &id.to_string()])
+        .status()
+        .expect("kill runs");
+    assert!(sent.success());
+}
+
 /// Puts a moment on a clock, all at once: the program may read it at any time.
 fn show(clock: &Path, at: OffsetDateTime) {
     let next = clock.with_extension("next");
     std::fs::write(&next, at.format(&Rfc3339).expect("a moment has a text"))
         .expect("the clock can be written");
     std::fs::rename(&next, clock).expect("the clock can be moved");
+}
+
+/// The `meta` of a success, without reading the report before it: a client that reads all of it measures itself.
+pub(crate) fn meta(body: &str) -> Value {
+    let (_, rest) = body.rsplit_once("\"meta\":").expect("a success has meta");
+    let meta = rest.trim_end().strip_suffix('}').expect("it is the last");
+    serde_json::from_str(meta).expect("it is JSON")
 }
 
 /// `Authorization` alone.

@@ -7,12 +7,23 @@
 
 mod addresses;
 mod budget;
+mod budget_crashes;
+mod budget_instances;
+mod budget_outages;
+mod comps_answers;
+mod comps_sync;
 mod credentials;
 mod harness;
 mod import;
 mod lifecycle;
+mod listings_search;
+mod mcp;
 mod operator;
+mod rates;
 mod real_rows;
+mod rentals;
 mod rest;
 mod shared_database;
 mod sources;
+mod web;
+mod wire;

@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::harness::{Options, Server};
 
 /// A database of this test's own, where a PostgreSQL is at hand.
-async fn database(name: &str) -> Option<String> {
+pub(crate) async fn database(name: &str) -> Option<String> {
     let Ok(server) = std::env::var("TEST_POSTGRES_URL") else {
         eprintln!("skipped: TEST_POSTGRES_URL is not set (make test sets it)");
         return None;
@@ -26,7 +26,7 @@ async fn database(name: &str) -> Option<String> {
     Some(url.into())
 }
 
-fn on(url: &str) -> Options {
+pub(crate) fn on(url: &str) -> Options {
     Options {
         database_url: Some(url.to_owned()),
         ..Options::default()

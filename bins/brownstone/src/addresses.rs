@@ -13,6 +13,15 @@ use brownstone_address::{
     pad::PadIndex,
     resolver::PadGeocoder,
 };
+use brownstone_store::Store;
+
+use crate::{
+    config::{Config, GeocoderKind},
+    parts,
+};
+
+/// The name of the address index among those that a shared database keeps.
+pub(crate) const INDEX_NAME: &str = "pad";
 
 /// PAD once there is an index; until then whatever else there is.
 pub(crate) struct Addresses {
@@ -53,6 +62,11 @@ impl Addresses {
         if !first {
             pad.swap(index);
         }
+    }
+
+    /// The version of the index that answers now; `None` where none does.
+    pub(crate) fn version(&self) -> Option<String> {
+        self.pad.get().map(|pad| pad.resolver().version())
     }
 
     /// What answers now, for people.
@@ -99,7 +113,7 @@ impl Geocoder for NoAddresses {
 
 /// What tells one index file from the one that took its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Stamp {
+pub(crate) struct Stamp {
     modified: SystemTime,
     length: u64,
     inode: u64,
@@ -107,7 +121,7 @@ struct Stamp {
 
 impl Stamp {
     /// `None` where there is no file.
-    fn of(path: &Path) -> std::io::Result<Option<Self>> {
+    pub(crate) fn of(path: &Path) -> std::io::Result<Option<Self>> {
         use std::os::unix::fs::MetadataExt as _;
         match std::fs::metadata(path) {
             Ok(about) => Ok(Some(Self {
@@ -134,6 +148,11 @@ impl IndexFile {
         Self { path, seen: None }
     }
 
+    /// Where it is.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// The index, where there is one that was not seen before. A file that cannot be used is an error once.
     pub(crate) fn look(&mut self) -> anyhow::Result<Option<Arc<PadIndex>>> {
         let unusable = || format!("the address index {} cannot be used", self.path.display());
@@ -145,5 +164,62 @@ impl IndexFile {
         let index = PadIndex::open(&self.path).with_context(unusable);
         self.seen = stamp;
         Ok(Some(Arc::new(index?)))
+    }
+}
+
+/// Whether the database is one that other instances use, too, and so keeps the indexes for them.
+pub(crate) fn is_shared(config: &Config) -> bool {
+    config.database_url.starts_with("postgres")
+}
+
+/// Fetches the newest address index that a shared database keeps, where this instance's own file is another. Says whether
+/// it did; the file is then in its place.
+///
+/// # Errors
+/// When the database, or the file, cannot be used; what was in place stays.
+pub(crate) async fn fetch_newest(store: &Store, place: &Path) -> anyhow::Result<bool> {
+    let Some(newest) = store.latest_index(INDEX_NAME).await? else {
+        return Ok(false);
+    };
+    // Opening reads the header alone. A file that cannot be used is replaced.
+    if PadIndex::open(place).is_ok_and(|index| index.version() == newest.version) {
+        return Ok(false);
+    }
+    if let Some(folder) = place.parent() {
+        std::fs::create_dir_all(folder)
+            .with_context(|| format!("cannot make the folder {}", folder.display()))?;
+    }
+    let beside = place.with_extension(format!("index.{}.fetched", std::process::id()));
+    let fetched = async {
+        let mut file = std::fs::File::create(&beside)?;
+        store.fetch_index(&newest, &mut file).await?;
+        file.sync_all()?;
+        let (from, to) = (beside.clone(), place.to_owned());
+        tokio::task::spawn_blocking(move || {
+            PadIndex::open(&from)?.verify()?;
+            std::fs::rename(&from, &to)?;
+            anyhow::Ok(())
+        })
+        .await
+        .context("the check broke off")?
+    }
+    .await;
+    if fetched.is_err() {
+        // The first error is the one that matters.
+        let _ = std::fs::remove_file(&beside);
+    }
+    fetched.with_context(|| format!("the address index {} cannot be fetched", newest.version))?;
+    tracing::info!(version = newest.version, "fetched the address index");
+    Ok(true)
+}
+
+/// Before the geocoder is made: this instance's own copy of what a shared database keeps. A failure is a warning, since
+/// what is in place may serve, and a running server tries again.
+pub(crate) async fn bring_up_to_date(config: &Config, store: &Store) {
+    if !is_shared(config) || config.geocoder == GeocoderKind::GeoSearch {
+        return;
+    }
+    if let Err(error) = fetch_newest(store, &parts::pad_index(config)).await {
+        tracing::warn!("{error:#}");
     }
 }

@@ -3,12 +3,15 @@
 use std::{collections::BTreeMap, fmt, net::SocketAddr, path::PathBuf};
 
 use anyhow::{Context as _, anyhow, bail};
-use brownstone_accounts::Environment;
+use brownstone_accounts::{Environment, Tier, sign_in::SignUp};
 use secrecy::SecretString;
 use url::Url;
 
 /// Prefix of the variables.
 const PREFIX: &str = "BROWNSTONE_";
+
+/// Where FRED's downloads stand, beside its API.
+const FRED_DOWNLOADS: &str = "https://fred.stlouisfed.org";
 
 /// One setting.
 pub(crate) struct Key {
@@ -62,6 +65,16 @@ pub(crate) const KEYS: &[Key] = &[
         "web_url",
         "",
         "the web host's public address; empty: http:// and its listener",
+    ),
+    key(
+        "sign_up",
+        "open",
+        "who may open an account on the web host: open, invitation (by a link of account invite) or closed",
+    ),
+    key(
+        "sign_up_tier",
+        "pro",
+        "tier of an account that is opened there: pro or free",
     ),
     key(
         "environment",
@@ -122,9 +135,29 @@ pub(crate) const KEYS: &[Key] = &[
         "the weekly mortgage survey",
     ),
     key(
+        "mcp_allowed_hosts",
+        "",
+        "host names under which MCP is reached, with commas; empty: base_url's and this machine's",
+    ),
+    key(
+        "mcp_allowed_origins",
+        "",
+        "web pages that may call MCP, with commas, such as https://app.example.com:443; empty: base_url's and web_url's",
+    ),
+    key(
+        "conforming_limits",
+        "",
+        "a file of conforming loan limits by year and county; empty: the built-in table",
+    ),
+    key(
+        "comps_publication_lag_days",
+        "0",
+        "days by which the city publishes sales late: a request with as_of_date does not see so many days before it",
+    ),
+    key(
         "listings_source",
         "",
-        "reso or rentcast; empty: listings are gated",
+        "reso or rentcast; empty: listings are gated; none: in the sample, too",
     ),
     key("listings_url", "", "address of the listing feed"),
     secret("listings_token", "credential of the listing feed"),
@@ -132,6 +165,16 @@ pub(crate) const KEYS: &[Key] = &[
         "listings_areas",
         "",
         "ZIPs the deployment is entitled to, with commas, or all",
+    ),
+    key(
+        "listings_sync_at",
+        "06:00",
+        "when the daily scan of the listings begins, HH:MM in UTC",
+    ),
+    key(
+        "listings_sync_minutes",
+        "120",
+        "over how many minutes the areas of the daily scan are spread",
     ),
     key(
         "log",
@@ -323,6 +366,42 @@ pub(crate) struct Config {
     pub geocoder: GeocoderKind,
     /// GeoSearch.
     pub geosearch_url: Url,
+    /// FRED's API.
+    pub fred_url: Url,
+    /// FRED's downloads, which need no key: below the same address where one is set.
+    pub fred_download_url: Url,
+    /// Key of FRED's API.
+    pub fred_api_key: Option<SecretString>,
+    /// The weekly mortgage survey's publisher.
+    pub pmms_url: Url,
+    /// Host names under which MCP is reached; empty: those of `base_url` and of this machine.
+    pub mcp_allowed_hosts: Vec<String>,
+    /// Origins of web pages that may call MCP; empty: those of `base_url` and `web_url`.
+    pub mcp_allowed_origins: Vec<String>,
+    /// A table of conforming limits, in place of the one that is built in.
+    pub conforming_limits: Option<PathBuf>,
+    /// Days by which sales are published late, for requests with a date of their own.
+    pub comps_publication_lag_days: u32,
+    /// Where the web host listens.
+    pub web_addr: SocketAddr,
+    /// The web host's public address, where one is set.
+    pub web_url: Option<Url>,
+    /// Who may open an account.
+    pub sign_up: SignUp,
+    /// The tier of an account that is opened.
+    pub sign_up_tier: Tier,
+    /// The listing feed's kind.
+    pub listings_source: Option<String>,
+    /// Its address, where it is not the feed's usual one.
+    pub listings_url: Option<Url>,
+    /// Its credential; without it listings are gated.
+    pub listings_token: Option<SecretString>,
+    /// The areas it may be asked for.
+    pub listings_areas: String,
+    /// When the daily scan begins, UTC.
+    pub listings_sync_at: time::Time,
+    /// Over how long its areas are spread.
+    pub listings_sync_spread: std::time::Duration,
     /// The API's public address, where one is set.
     pub base_url: Option<Url>,
     /// The file that holds the test clock's moment.
@@ -356,15 +435,24 @@ impl Config {
             }
         };
         let text = |name: &str| Some(layers.get(name).to_owned()).filter(|text| !text.is_empty());
-        for name in ["web_addr", "metrics_addr"] {
+        for name in ["metrics_addr"] {
             address(name)?;
         }
         for name in ["fred_url", "pmms_url"] {
             url(name)?;
         }
-        for name in ["web_url", "listings_url"] {
-            optional_url(name)?;
-        }
+        let sync_at = layers.get("listings_sync_at");
+        let sync_at = crate::listings::time_of_day(sync_at).ok_or_else(|| {
+            anyhow!("listings_sync_at is {sync_at:?}; a time such as 06:00 is expected")
+        })?;
+        let sync_minutes = layers.get("listings_sync_minutes");
+        let sync_minutes = sync_minutes
+            .parse()
+            .ok()
+            .filter(|minutes| (0..=1_440_u64).contains(minutes))
+            .ok_or_else(|| {
+                anyhow!("listings_sync_minutes is {sync_minutes:?}; a whole number from 0 to 1440 is expected")
+            })?;
         let environment = layers.get("environment");
         let environment = Environment::from_name(environment)
             .ok_or_else(|| anyhow!("environment is {environment:?}; test or live is expected"))?;
@@ -375,13 +463,22 @@ impl Config {
             other => bail!("geocoder is {other:?}; auto, pad or geosearch is expected"),
         };
         match layers.get("listings_source") {
-            "" | "reso" | "rentcast" => {}
-            other => bail!("listings_source is {other:?}; reso, rentcast or nothing is expected"),
+            "" | "reso" | "rentcast" | "none" => {}
+            other => {
+                bail!("listings_source is {other:?}; reso, rentcast, none or nothing is expected")
+            }
         }
         if let Some(url) = text("quota_url") {
-            const SCHEMES: [&str; 4] = ["redis://", "valkey://", "postgres://", "postgresql://"];
+            const SCHEMES: [&str; 6] = [
+                "redis://",
+                "rediss://",
+                "valkey://",
+                "valkeys://",
+                "postgres://",
+                "postgresql://",
+            ];
             if !SCHEMES.iter().any(|scheme| url.starts_with(scheme)) {
-                bail!("quota_url must begin redis:// or postgres://, or be empty");
+                bail!("quota_url must begin redis://, rediss:// or postgres://, or be empty");
             }
         }
         Ok(Self {
@@ -397,11 +494,84 @@ impl Config {
             fema_url: url("fema_url")?,
             geocoder,
             geosearch_url: url("geosearch_url")?,
+            fred_url: url("fred_url")?,
+            fred_download_url: match layers.origin("fred_url") {
+                Origin::Default => FRED_DOWNLOADS.parse()?,
+                _ => url("fred_url")?,
+            },
+            fred_api_key: text("fred_api_key").map(SecretString::from),
+            pmms_url: url("pmms_url")?,
+            mcp_allowed_hosts: list(layers.get("mcp_allowed_hosts")),
+            mcp_allowed_origins: list(layers.get("mcp_allowed_origins")),
+            conforming_limits: text("conforming_limits").map(PathBuf::from),
+            comps_publication_lag_days: layers
+                .get("comps_publication_lag_days")
+                .parse()
+                .ok()
+                .filter(|days| *days <= 365)
+                .context("comps_publication_lag_days: a whole number from 0 to 365 is expected")?,
+            web_addr: address("web_addr")?,
+            web_url: optional_url("web_url")?,
+            sign_up: SignUp::from_name(layers.get("sign_up")).with_context(|| {
+                let got = layers.get("sign_up");
+                format!("sign_up is {got:?}; open, invitation or closed is expected")
+            })?,
+            sign_up_tier: Tier::from_name(layers.get("sign_up_tier")).with_context(|| {
+                let got = layers.get("sign_up_tier");
+                format!("sign_up_tier is {got:?}; pro or free is expected")
+            })?,
+            listings_source: text("listings_source"),
+            listings_url: optional_url("listings_url")?,
+            listings_token: text("listings_token").map(SecretString::from),
+            listings_areas: layers.get("listings_areas").to_owned(),
+            listings_sync_at: sync_at,
+            listings_sync_spread: std::time::Duration::from_secs(sync_minutes * 60),
             base_url: optional_url("base_url")?,
             #[cfg(feature = "test-clock")]
             test_clock: text("test_clock").map(PathBuf::from),
         })
     }
+}
+
+impl Config {
+    /// The host names and origins that MCP takes, for a server that listens on `address`.
+    pub(crate) fn mcp_access(&self, address: SocketAddr) -> (Vec<String>, Vec<String>) {
+        let public = self.base_url.as_ref();
+        let mut hosts = self.mcp_allowed_hosts.clone();
+        if hosts.is_empty() {
+            hosts = ["localhost", "127.0.0.1", "[::1]"]
+                .map(str::to_owned)
+                .into();
+            hosts.push(address.ip().to_string());
+            hosts.extend(public.and_then(Url::host_str).map(str::to_owned));
+        }
+        let mut origins = self.mcp_allowed_origins.clone();
+        if origins.is_empty() {
+            let urls = public.into_iter().chain(&self.web_url);
+            origins = urls
+                .filter_map(|url| {
+                    let port = url.port_or_known_default()?;
+                    Some(format!("{}://{}:{port}", url.scheme(), url.host_str()?))
+                })
+                .collect();
+        }
+        if origins.is_empty() {
+            // No public address: pages of this machine alone.
+            origins = ["http://localhost:*", "http://127.0.0.1:*"]
+                .map(str::to_owned)
+                .into();
+        }
+        (hosts, origins)
+    }
+}
+
+/// The parts of a list with commas.
+fn list(text: &str) -> Vec<String> {
+    text.split(',')
+        .map(str::trim)
+        .filter(|part| !part.is_empty())
+        .map(str::to_owned)
+        .collect()
 }
 
 #[cfg(test)]
@@ -534,6 +704,31 @@ mod tests {
                 "{text}"
             );
         }
+    }
+
+    #[test]
+    fn mcp_takes_the_public_names_or_this_machines_and_never_all() {
+        let address = "127.0.0.1:8080".parse().unwrap();
+        let access = |flags: &[(&'static str, &str)]| {
+            let config = Config::of(&layers(None, &[], flags).unwrap()).unwrap();
+            config.mcp_access(address)
+        };
+        let (hosts, origins) = access(&[]);
+        assert!(hosts.contains(&"localhost".to_owned()) && !origins.is_empty());
+        let (hosts, origins) = access(&[
+            ("base_url", "https://api.example.com"),
+            ("web_url", "https://app.example.com:8443"),
+        ]);
+        assert!(hosts.contains(&"api.example.com".to_owned()), "{hosts:?}");
+        assert_eq!(
+            origins,
+            [
+                "https://api.example.com:443",
+                "https://app.example.com:8443"
+            ]
+        );
+        let (hosts, _) = access(&[("mcp_allowed_hosts", "a.example.com, b.example.com,")]);
+        assert_eq!(hosts, ["a.example.com", "b.example.com"]);
     }
 
     #[test]

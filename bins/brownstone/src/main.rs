@@ -4,7 +4,11 @@ mod addresses;
 mod clock;
 mod commands;
 mod config;
+mod listings;
 mod parts;
+mod people;
+mod rates;
+mod sales;
 mod sample;
 mod serve;
 

@@ -10,10 +10,11 @@ use brownstone_address::{
 use brownstone_domain::Clock;
 use brownstone_quota::{MemoryOptions, MemoryQuota, QuotaStore};
 use brownstone_report_cache::{CacheConfig, RegistryView, ReportCache};
+use brownstone_service::listing_source::{ListingSlot, ListingSource};
 use brownstone_service::{Lookups, Resolutions, directory::SourceDirectory};
 use brownstone_soda::{DatasetId, Freshness, Soda, SodaClient};
 use brownstone_sources::{Deps, Directory, FloodZones, GatedSource, Publisher, Registry};
-use brownstone_store::{DatabaseKind, Store};
+use brownstone_store::{DatabaseKind, Store, StoreOpenError};
 use brownstone_upstream::{Upstream, UpstreamConfig};
 use secrecy::SecretString;
 use tokio::time::Instant;
@@ -21,6 +22,7 @@ use tokio::time::Instant;
 use crate::{
     addresses::{Addresses, IndexFile},
     config::{Config, GeocoderKind},
+    listings,
 };
 
 /// Opens the database and brings its schema up to date. A new one is stamped for the city's own records; only
@@ -47,6 +49,8 @@ pub(crate) struct City {
     pub index_file: Option<IndexFile>,
     /// The upstreams behind it, for the doctor.
     pub upstreams: Vec<Upstream>,
+    /// Where the listing source finds the listings, once they are there.
+    pub listing_slot: ListingSlot,
     /// The publishers, for the doctor.
     pub deps: Deps,
     /// How fresh each publisher's datasets are.
@@ -144,9 +148,15 @@ pub(crate) fn city(
     let fema = Upstream::new(UpstreamConfig::new("federal flood layer", fema_url))?;
     upstreams.push(fema.clone());
     let flood = FloodZones::new(fema, Directory::clone(&directory));
-    let registry = brownstone_sources::catalogue(deps.clone())?
-        .with(Arc::new(flood))
-        .with(Arc::new(GatedSource::listings()));
+    let listing_slot = ListingSlot::default();
+    let registry = brownstone_sources::catalogue(deps.clone())?.with(Arc::new(flood));
+    let registry = match listings::source_name(config, origin) {
+        None => registry.with(Arc::new(GatedSource::listings())),
+        Some(name) => registry.with(Arc::new(ListingSource::new(
+            name,
+            Arc::clone(&listing_slot),
+        ))),
+    };
     let lots: Arc<dyn LotDirectory> = Arc::new(SourceDirectory(Arc::clone(&directory)));
     let mut index_file = match origin {
         Origin::Configured if config.geocoder != GeocoderKind::GeoSearch => {
@@ -185,6 +195,7 @@ pub(crate) fn city(
             (state_freshness, datasets(&registry, STATE_PAGES)),
         ],
         registry,
+        listing_slot,
         deps,
     })
 }
@@ -217,11 +228,11 @@ impl Budgets {
             Some(url) if url.starts_with("postgres") => {
                 let own = Store::open(url)?;
                 own.migrate().await?;
-                Ok(shared(own.postgres_quota()?))
+                Ok(shared(in_postgres(config, &own, clock)?))
             }
-            Some(url) => Ok(shared(brownstone_store::redis_quota(url)?)),
+            Some(url) => Ok(shared(in_redis(config, url, clock)?)),
             None if config.database_url.starts_with("postgres") => {
-                Ok(shared(store.postgres_quota()?))
+                Ok(shared(in_postgres(config, store, clock)?))
             }
             None => {
                 let ledger = store.spent_ledger();
@@ -248,6 +259,34 @@ impl Budgets {
             tracing::error!(detail = error.detail(), "budgets could not be written");
         }
     }
+}
+
+/// Shared budgets go by their server's own clock, which all instances see alike; under a test's clock by that.
+fn in_redis(
+    config: &Config,
+    url: &str,
+    clock: &Arc<dyn Clock>,
+) -> Result<Arc<dyn QuotaStore>, StoreOpenError> {
+    #[cfg(feature = "test-clock")]
+    if config.test_clock.is_some() {
+        return brownstone_store::redis_quota_reading(url, Arc::clone(clock));
+    }
+    let _ = (config, clock);
+    brownstone_store::redis_quota(url)
+}
+
+/// The same in PostgreSQL.
+fn in_postgres(
+    config: &Config,
+    store: &Store,
+    clock: &Arc<dyn Clock>,
+) -> Result<Arc<dyn QuotaStore>, StoreOpenError> {
+    #[cfg(feature = "test-clock")]
+    if config.test_clock.is_some() {
+        return store.postgres_quota_reading(Arc::clone(clock));
+    }
+    let _ = (config, clock);
+    store.postgres_quota()
 }
 
 /// Builds the lookup over a store and a city.

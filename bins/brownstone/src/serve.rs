@@ -13,18 +13,23 @@ use std::{
 
 use anyhow::{Context as _, bail, ensure};
 use brownstone_accounts::{Accounts, Authenticator, Environment, UsageRecorder};
+use brownstone_domain::Clock;
 use brownstone_http::{Api, Readiness};
-use brownstone_service::{Parts, Service, admission::AdmissionLimits};
+use brownstone_service::{Comps, Parts, Rentals, Service, admission::AdmissionLimits};
 use brownstone_store::{DatabaseKind, Store};
 use serde_json::json;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::{
-    addresses::{Addresses, IndexFile},
+    addresses::{self, Addresses, IndexFile},
     clock,
     commands::say,
     config::Config,
+    listings,
     parts::{self, Origin},
+    people::{self, People},
+    rates,
+    sales::{self, SalesFile},
     sample,
 };
 
@@ -65,6 +70,9 @@ pub(crate) async fn serve(mut config: Config, sample: bool) -> anyhow::Result<()
     } else {
         (None, Origin::Configured)
     };
+    if !sample {
+        addresses::bring_up_to_date(&config, &store).await;
+    }
     let city = parts::city(&config, &clock, &origin)?;
     let budgets = parts::Budgets::open(&config, &store, &clock).await?;
     let usage = Arc::new(UsageRecorder::start(store.usage()));
@@ -73,17 +81,26 @@ pub(crate) async fn serve(mut config: Config, sample: bool) -> anyhow::Result<()
         Arc::clone(&clock),
         config.environment,
     ));
-    let lookups = parts::lookups(&store, &city, &clock, sample);
+    let comps = Comps::new(Arc::clone(&clock), config.comps_publication_lag_days);
+    let lookups = parts::lookups(&store, &city, &clock, sample).with_comps(comps.clone());
+    let listings = listings::listings(&config, &store, &clock, &city, &origin)?;
+    listings.refresh().await?;
+    let rentals = Rentals::new(Arc::clone(&listings), Arc::clone(&clock));
+    let lookups = lookups.with_rentals(rentals);
+    let keeping_listings = listings::keep_current(&config, &listings, &store, &clock, sample);
     let service = Service::new(Parts {
+        listings: Arc::clone(&listings),
         authenticator: Arc::clone(&authenticator),
         quota: Arc::clone(&budgets.quota),
         usage: Arc::clone(&usage),
         lookups: lookups.clone(),
+        rates: rates::rates(&config, &store, &clock, &origin)?,
         clock: Arc::clone(&clock),
         admission: AdmissionLimits::default(),
         runtime: tokio::runtime::Handle::current(),
     });
 
+    let selling = sell(&config, &store, &city, &clock, comps, sample).await?;
     let stopping = Arc::new(AtomicBool::new(false));
     let listener = TcpListener::bind(config.api_addr)
         .with_context(|| format!("the API cannot listen on {}", config.api_addr))?;
@@ -96,6 +113,7 @@ pub(crate) async fn serve(mut config: Config, sample: bool) -> anyhow::Result<()
             "environment": config.environment.as_str(),
             "sample": sample,
         }),
+        beside: vec![mcp(&config, &service, address)?],
     };
     // Before the listener takes calls, so that a signal is never missed.
     let mut terminate = signal(SignalKind::terminate())?;
@@ -109,6 +127,20 @@ pub(crate) async fn serve(mut config: Config, sample: bool) -> anyhow::Result<()
         None => format!("http://{address}"),
     };
     let accounts = Accounts::new(store.accounts(), Arc::clone(&clock), config.environment);
+    let web_listener = people::listen(&config)?;
+    let web_url = people::web_url(&config, web_listener.local_addr()?);
+    let sign_in = people::sign_in(&config, &store, &clock)?;
+    let people = People {
+        service: service.clone(),
+        accounts: accounts.clone(),
+        usage: Arc::clone(&usage),
+        sign_in: sign_in.clone(),
+    };
+    let host = people.host(&base_url, &web_url, sample);
+    let (web_handle, web_server) = brownstone_web::serve(web_listener, host, workers)?;
+    let web_server = tokio::spawn(web_server);
+    say(&format!("web host listening on {web_url}"));
+    let purging_sessions = tokio::spawn(people::purge(sign_in));
     announce(
         &base_url,
         &config,
@@ -122,8 +154,9 @@ pub(crate) async fn serve(mut config: Config, sample: bool) -> anyhow::Result<()
         introduce(&base_url, &key);
     }
     let watching = city.index_file.clone().map(|file| {
-        let addresses = Arc::clone(&city.geocoder);
-        tokio::spawn(watch_imports(file, addresses, lookups.clone()))
+        let geocoder = Arc::clone(&city.geocoder);
+        let shared = addresses::is_shared(&config).then(|| store.clone());
+        tokio::spawn(watch_imports(file, geocoder, lookups.clone(), shared))
     });
     let purging = tokio::spawn(purge_daily(lookups));
     let warming = tokio::spawn(async move { city.warm().await });
@@ -135,10 +168,16 @@ pub(crate) async fn serve(mut config: Config, sample: bool) -> anyhow::Result<()
     tracing::info!("stopping: running calls finish first");
     stopping.store(true, Ordering::SeqCst);
     drain(&service).await;
-    handle.stop(true).await;
+    tokio::join!(handle.stop(true), web_handle.stop(true));
     server.await.context("the server's task broke")??;
+    web_server.await.context("the web host's task broke")??;
+    purging_sessions.abort();
+    keeping_listings.abort();
     if let Some(watching) = watching {
         watching.abort();
+    }
+    for task in selling {
+        task.abort();
     }
     purging.abort();
     warming.abort();
@@ -155,6 +194,17 @@ pub(crate) async fn serve(mut config: Config, sample: bool) -> anyhow::Result<()
     }
     tracing::info!("stopped");
     Ok(())
+}
+
+/// MCP beside REST, for clients that use the host's public name or this machine's.
+fn mcp(
+    config: &Config,
+    service: &Service,
+    address: std::net::SocketAddr,
+) -> anyhow::Result<brownstone_http::Mount> {
+    let (hosts, origins) = config.mcp_access(address);
+    let mcp = brownstone_mcp::Mcp::new(service.clone(), hosts, origins)?;
+    Ok(Arc::new(move |paths| mcp.configure(paths)))
 }
 
 fn announce(base_url: &str, config: &Config, city: &parts::City, sample_url: Option<String>) {
@@ -183,6 +233,41 @@ fn introduce(base_url: &str, key: &str) {
     ));
 }
 
+/// The sales: in the sample fetched now, else the index in place and what takes its place.
+async fn sell(
+    config: &Config,
+    store: &Store,
+    city: &parts::City,
+    clock: &Arc<dyn Clock>,
+    comps: Comps,
+    sample: bool,
+) -> anyhow::Result<Vec<tokio::task::JoinHandle<()>>> {
+    let soda = Arc::clone(&city.deps.city.soda);
+    if sample {
+        let index = sales::fetch(soda.as_ref())
+            .await
+            .context("the sample city's sales cannot be had")?;
+        sales::take_up_sample(&comps, index);
+        return Ok(vec![]);
+    }
+    let path = sales::sales_index(config);
+    let mut file = SalesFile::at(path.clone());
+    match file.look() {
+        Ok(Some(index)) => sales::take_up(&comps, index, &path).await,
+        Ok(None) => tracing::info!("no sales are loaded: brownstone sync sales does it"),
+        Err(error) => tracing::warn!("{error:#}"),
+    }
+    Ok(vec![
+        tokio::spawn(sales::watch(file, comps)),
+        tokio::spawn(sales::refresh_daily(
+            path,
+            soda,
+            store.leases(),
+            Arc::clone(clock),
+        )),
+    ])
+}
+
 /// Waits until no call runs, for as long as a call may take. New calls are still served: whoever balances the load has
 /// `/readyz` to see.
 async fn drain(service: &Service) {
@@ -204,7 +289,8 @@ fn readiness(store: &Store, stopping: &Arc<AtomicBool>, city: &parts::City) -> R
             }
             match store.ping().await {
                 Ok(()) => Ok(
-                    json!({"status": "ready", "database": store.database_name(), "addresses": geocoder.name()}),
+                    json!({"status": "ready", "database": store.database_name(), "addresses": geocoder.name(),
+                           "indexes": {"pad": geocoder.version()}}),
                 ),
                 Err(error) => {
                     tracing::error!(%error, "not ready");
@@ -215,19 +301,32 @@ fn readiness(store: &Store, stopping: &Arc<AtomicBool>, city: &parts::City) -> R
     })
 }
 
-/// Takes up each finished import of addresses.
+/// Takes up each finished import of addresses: this machine's, and where the database is shared another's.
 async fn watch_imports(
     mut file: IndexFile,
-    addresses: Arc<Addresses>,
+    geocoder: Arc<Addresses>,
     lookups: brownstone_service::Lookups,
+    shared: Option<Store>,
 ) {
     let mut next = tokio::time::interval(LOOK);
+    let mut last_fault = None;
     loop {
         next.tick().await;
+        // An import on another instance is in the shared database first.
+        if let Some(store) = &shared {
+            let fault = addresses::fetch_newest(store, file.path())
+                .await
+                .err()
+                .map(|error| format!("{error:#}"));
+            if let Some(fault) = fault.as_ref().filter(|_| fault != last_fault) {
+                tracing::warn!("{fault}; addresses are resolved as before");
+            }
+            last_fault = fault;
+        }
         match file.look() {
             Ok(None) => {}
             Ok(Some(index)) => {
-                addresses.take_up(index);
+                geocoder.take_up(index);
                 lookups.forget_addresses();
                 tracing::info!("an imported address index is in use");
             }

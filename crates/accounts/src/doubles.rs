@@ -1,6 +1,6 @@
 //! Stores that a test can stop in the middle, and a small world to call in.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
@@ -12,8 +12,8 @@ use tokio::sync::Semaphore;
 use crate::authenticator::{AuthFailure, Authenticator, Caller, UnauthorizedReason};
 use crate::memory::MemoryStore;
 use crate::model::{
-    Account, AccountId, AuditEntry, Environment, KeyHash, KeyId, KeyRecord, Overrides, Role,
-    Suspension, Tier, UsageCounts, UsageKey,
+    Account, AccountId, AuditEntry, Environment, KeyHash, KeyId, KeyRecord, Overrides,
+    OverridesChange, Role, Suspension, Tier, UsageBatch, UsageCounts, UsageKey,
 };
 use crate::service::{Accounts, Actor, NewKey};
 use crate::traits::{AccountStore, StoreError, UsageStore};
@@ -65,6 +65,8 @@ pub(crate) struct Probe {
     read_gate: Mutex<Option<Arc<Gate>>>,
     /// Where a write of usage waits, before or after it has written.
     write_gate: Mutex<Option<(Arc<Gate>, When)>>,
+    /// Whether writes of usage are carried out and then answered with an error, as when a connection breaks at the commit.
+    answers_lost: AtomicBool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -102,6 +104,10 @@ impl Probe {
 
     pub(crate) fn stop_writes_no_more(&self) {
         *self.write_gate.lock().unwrap() = None;
+    }
+
+    pub(crate) fn lose_answers(&self, lost: bool) {
+        self.answers_lost.store(lost, Ordering::SeqCst);
     }
 
     async fn write_point(&self, here: When) {
@@ -158,7 +164,7 @@ straight! {
     account(id: &AccountId) -> Option<Account>;
     account_by_email(email: &str) -> Option<Account>;
     set_suspension(id: &AccountId, suspension: Option<&Suspension>, audit: &AuditEntry) -> ();
-    set_overrides(id: &AccountId, overrides: Overrides, audit: &AuditEntry) -> ();
+    change_overrides(id: &AccountId, change: OverridesChange, audit: &AuditEntry) -> Overrides;
     insert_key(key: &KeyRecord, audit: &AuditEntry) -> ();
     rotate_key(old: &KeyId, ends_at: OffsetDateTime, new: &KeyRecord, audit: &AuditEntry) -> ();
     revoke_key(id: &KeyId, at: OffsetDateTime, audit: &AuditEntry) -> ();
@@ -169,10 +175,17 @@ straight! {
 
 #[async_trait]
 impl UsageStore for Probe {
-    async fn add_usage(&self, counts: &[(UsageKey, UsageCounts)]) -> Result<(), StoreError> {
+    async fn add_usage(
+        &self,
+        batch: &UsageBatch,
+        counts: &[(UsageKey, UsageCounts)],
+    ) -> Result<(), StoreError> {
         self.write_point(When::BeforeWrite).await;
-        self.inner.add_usage(counts).await?;
+        self.inner.add_usage(batch, counts).await?;
         self.write_point(When::AfterWrite).await;
+        if self.answers_lost.load(Ordering::SeqCst) {
+            return Err(StoreError::Unavailable("the answer was lost".to_owned()));
+        }
         Ok(())
     }
 

@@ -12,6 +12,7 @@ mod last_use;
 pub mod memory;
 pub mod model;
 pub mod service;
+pub mod sign_in;
 pub mod traits;
 pub mod usage;
 mod verdicts;
@@ -22,8 +23,9 @@ pub use authenticator::{
 pub use field::FieldError;
 pub use key::{ApiKey, MalformedKey};
 pub use model::{
-    Account, AccountId, AuditEntry, Environment, KeyHash, KeyId, KeyRecord, KeyState, Overrides,
-    Role, Suspension, Tier, UsageCounts, UsageKey,
+    Account, AccountId, AuditEntry, CeilingChange, Environment, KeyHash, KeyId, KeyRecord,
+    KeyState, Overrides, OverridesChange, Role, Suspension, Tier, UsageBatch, UsageCounts,
+    UsageKey,
 };
 pub use service::{Accounts, AccountsError, Actor, NewKey, Rotation};
 pub use traits::{AccountStore, StoreError, UsageStore};

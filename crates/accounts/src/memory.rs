@@ -7,8 +7,8 @@ use async_trait::async_trait;
 use time::{Date, OffsetDateTime};
 
 use crate::model::{
-    Account, AccountId, AuditEntry, KeyHash, KeyId, KeyRecord, Overrides, Suspension, UsageCounts,
-    UsageKey,
+    Account, AccountId, AuditEntry, KeyHash, KeyId, KeyRecord, Overrides, OverridesChange,
+    Suspension, UsageBatch, UsageCounts, UsageKey,
 };
 use crate::traits::{AccountStore, StoreError, UsageStore};
 
@@ -23,6 +23,8 @@ struct Tables {
     keys: Vec<KeyRecord>,
     audit: Vec<AuditEntry>,
     usage: HashMap<UsageKey, UsageCounts>,
+    /// The last batch of each writer.
+    written: HashMap<String, u64>,
 }
 
 impl MemoryStore {
@@ -34,6 +36,38 @@ impl MemoryStore {
     /// With `true` every call fails as if the database were away, until it is called with `false`.
     pub fn set_silent(&self, silent: bool) {
         self.lock().silent = silent;
+    }
+
+    /// Adds a line to the audit trail.
+    pub(crate) fn note(&self, audit: &AuditEntry) {
+        self.lock().audit.push(audit.clone());
+    }
+
+    /// Drops an account with its keys and counters.
+    pub(crate) fn forget(&self, id: &AccountId) {
+        let mut tables = self.lock();
+        tables.accounts.retain(|account| account.id != *id);
+        tables.keys.retain(|key| key.account != *id);
+        tables.usage.retain(|key, _| key.account != *id);
+    }
+
+    /// Accounts with a key that ends in these characters.
+    pub(crate) fn by_key_ending(&self, last_four: &str, limit: u32) -> Vec<Account> {
+        let tables = self.lock();
+        let fits = |account: &&Account| {
+            tables
+                .keys
+                .iter()
+                .any(|key| key.account == account.id && key.last_four == last_four)
+        };
+        let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+        tables
+            .accounts
+            .iter()
+            .filter(fits)
+            .take(limit)
+            .cloned()
+            .collect()
     }
 
     fn lock(&self) -> MutexGuard<'_, Tables> {
@@ -128,16 +162,18 @@ impl AccountStore for MemoryStore {
         Ok(())
     }
 
-    async fn set_overrides(
+    async fn change_overrides(
         &self,
         id: &AccountId,
-        overrides: Overrides,
+        change: OverridesChange,
         audit: &AuditEntry,
-    ) -> Result<(), StoreError> {
+    ) -> Result<Overrides, StoreError> {
         let mut tables = self.tables()?;
-        tables.account_mut(id)?.overrides = overrides;
+        let account = tables.account_mut(id)?;
+        account.overrides = change.of(account.overrides);
+        let overrides = account.overrides;
         tables.audit.push(audit.clone());
-        Ok(())
+        Ok(overrides)
     }
 
     async fn insert_key(&self, key: &KeyRecord, audit: &AuditEntry) -> Result<(), StoreError> {
@@ -234,8 +270,17 @@ impl AccountStore for MemoryStore {
 
 #[async_trait]
 impl UsageStore for MemoryStore {
-    async fn add_usage(&self, counts: &[(UsageKey, UsageCounts)]) -> Result<(), StoreError> {
+    async fn add_usage(
+        &self,
+        batch: &UsageBatch,
+        counts: &[(UsageKey, UsageCounts)],
+    ) -> Result<(), StoreError> {
         let mut tables = self.tables()?;
+        let last = tables.written.entry(batch.writer.clone()).or_default();
+        if *last >= batch.number {
+            return Ok(());
+        }
+        *last = batch.number;
         for (key, more) in counts {
             *tables.usage.entry(key.clone()).or_default() += *more;
         }

@@ -164,6 +164,71 @@ impl Overrides {
     }
 }
 
+/// What is done to one ceiling.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum CeilingChange {
+    /// It stays as it is, whatever that is by then.
+    #[default]
+    Keep,
+    /// Back to the default.
+    Default,
+    /// So many units.
+    Set(u32),
+}
+
+impl CeilingChange {
+    /// The override that stands after the change, where `now` stood before.
+    pub fn of(self, now: Option<u32>) -> Option<u32> {
+        match self {
+            Self::Keep => now,
+            Self::Default => None,
+            Self::Set(units) => Some(units),
+        }
+    }
+}
+
+impl From<Option<u32>> for CeilingChange {
+    /// A ceiling that is not given stays.
+    fn from(given: Option<u32>) -> Self {
+        given.map_or(Self::Keep, Self::Set)
+    }
+}
+
+impl std::fmt::Display for CeilingChange {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Keep => f.write_str("unchanged"),
+            Self::Default => f.write_str("default"),
+            Self::Set(units) => write!(f, "{units}"),
+        }
+    }
+}
+
+/// What is done to both ceilings at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct OverridesChange {
+    /// Units per minute.
+    pub per_minute: CeilingChange,
+    /// Units per UTC day.
+    pub per_day: CeilingChange,
+}
+
+impl OverridesChange {
+    /// Both back to the defaults.
+    pub const CLEAR: Self = Self {
+        per_minute: CeilingChange::Default,
+        per_day: CeilingChange::Default,
+    };
+
+    /// What stands after the change, where `now` stood before.
+    pub fn of(self, now: Overrides) -> Overrides {
+        Overrides {
+            per_minute: self.per_minute.of(now.per_minute),
+            per_day: self.per_day.of(now.per_day),
+        }
+    }
+}
+
 /// An account.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Account {
@@ -269,6 +334,35 @@ pub struct AuditEntry {
     pub account: AccountId,
     /// Details for a person; never a secret.
     pub detail: String,
+}
+
+/// A batch of counts, by who writes it. A store adds each batch once, however often it is sent: a writer that was not
+/// answered cannot know, and sends it again under the same number.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UsageBatch {
+    /// The writer: one for each process, never used again.
+    pub writer: String,
+    /// Its batches, from 1. The next is sent when this one is known to be kept, so a writer's last number says it all.
+    pub number: u64,
+}
+
+impl UsageBatch {
+    /// The first batch of a new writer.
+    pub fn first() -> Self {
+        Self {
+            writer: uuid::Uuid::now_v7().to_string(),
+            number: 1,
+        }
+    }
+
+    /// The writer's next batch.
+    #[must_use]
+    pub fn next(&self) -> Self {
+        Self {
+            writer: self.writer.clone(),
+            number: self.number.saturating_add(1),
+        }
+    }
 }
 
 /// What a usage counter counts by.

@@ -10,7 +10,8 @@ use uuid::Uuid;
 use crate::field::{self, FieldError};
 use crate::key::NoRandomness;
 use crate::model::{
-    Account, AccountId, AuditEntry, Environment, KeyState, Overrides, Role, Suspension, Tier,
+    Account, AccountId, AuditEntry, Environment, KeyState, Overrides, OverridesChange, Role,
+    Suspension, Tier,
 };
 use crate::traits::{AccountStore, StoreError};
 
@@ -286,14 +287,12 @@ impl Accounts {
             change.per_minute.unwrap_or_default(),
             change.per_day.unwrap_or_default(),
         )?;
-        let old = self.account(id).await?.overrides;
-        let overrides = Overrides {
-            per_minute: change.per_minute.or(old.per_minute),
-            per_day: change.per_day.or(old.per_day),
+        let change = OverridesChange {
+            per_minute: change.per_minute.into(),
+            per_day: change.per_day.into(),
         };
-        self.put_limits(id, overrides, Action::SetLimits, actor)
-            .await?;
-        Ok(overrides)
+        self.change_limits(id, change, Action::SetLimits, actor)
+            .await
     }
 
     /// Puts the account back on the default ceilings.
@@ -305,28 +304,25 @@ impl Accounts {
         id: &AccountId,
         actor: Actor<'_>,
     ) -> Result<(), AccountsError> {
-        self.put_limits(id, Overrides::default(), Action::ClearLimits, actor)
-            .await
+        self.change_limits(id, OverridesChange::CLEAR, Action::ClearLimits, actor)
+            .await?;
+        Ok(())
     }
 
-    async fn put_limits(
+    async fn change_limits(
         &self,
         id: &AccountId,
-        overrides: Overrides,
+        change: OverridesChange,
         action: Action,
         actor: Actor<'_>,
-    ) -> Result<(), AccountsError> {
-        let shown = |ceiling: Option<u32>| {
-            ceiling.map_or_else(|| "default".to_owned(), |units| units.to_string())
-        };
+    ) -> Result<Overrides, AccountsError> {
         let detail = format!(
             "per minute {}, per day {}",
-            shown(overrides.per_minute),
-            shown(overrides.per_day)
+            change.per_minute, change.per_day
         );
         let audit = audit_line(self.now(), actor, action, id, detail);
         self.store
-            .set_overrides(id, overrides, &audit)
+            .change_overrides(id, change, &audit)
             .await
             .map_err(of_account)
     }

@@ -4,8 +4,8 @@ use async_trait::async_trait;
 use time::{Date, OffsetDateTime};
 
 use crate::model::{
-    Account, AccountId, AuditEntry, KeyHash, KeyId, KeyRecord, Overrides, Suspension, UsageCounts,
-    UsageKey,
+    Account, AccountId, AuditEntry, KeyHash, KeyId, KeyRecord, Overrides, OverridesChange,
+    Suspension, UsageBatch, UsageCounts, UsageKey,
 };
 
 /// Why storage could not do what it was asked.
@@ -43,13 +43,14 @@ pub trait AccountStore: Send + Sync {
         audit: &AuditEntry,
     ) -> Result<(), StoreError>;
 
-    /// Replaces both ceilings.
-    async fn set_overrides(
+    /// Changes the ceilings and returns what then stands. The store itself merges, so that two changes at one time, each of
+    /// another ceiling, are both kept.
+    async fn change_overrides(
         &self,
         id: &AccountId,
-        overrides: Overrides,
+        change: OverridesChange,
         audit: &AuditEntry,
-    ) -> Result<(), StoreError>;
+    ) -> Result<Overrides, StoreError>;
 
     /// Adds a key. [`StoreError::NotFound`] when its account is gone.
     async fn insert_key(&self, key: &KeyRecord, audit: &AuditEntry) -> Result<(), StoreError>;
@@ -91,8 +92,12 @@ pub trait AccountStore: Send + Sync {
 /// Usage counters.
 #[async_trait]
 pub trait UsageStore: Send + Sync {
-    /// Adds to the counters, all or none.
-    async fn add_usage(&self, counts: &[(UsageKey, UsageCounts)]) -> Result<(), StoreError>;
+    /// Adds to the counters, all or none, and once: a batch that was kept before is left alone and is no error.
+    async fn add_usage(
+        &self,
+        batch: &UsageBatch,
+        counts: &[(UsageKey, UsageCounts)],
+    ) -> Result<(), StoreError>;
 
     /// The account's counters of `from` and later days.
     async fn usage_since(

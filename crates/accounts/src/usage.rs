@@ -5,10 +5,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use time::Date;
-use tokio::sync::{RwLock, mpsc, oneshot};
+use tokio::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard, mpsc, oneshot};
 use tokio::time::{MissedTickBehavior, interval};
 
-use crate::model::{AccountId, UsageCounts, UsageKey};
+use crate::model::{AccountId, UsageBatch, UsageCounts, UsageKey};
 use crate::traits::{StoreError, UsageStore};
 
 /// How often counts are written.
@@ -19,8 +19,8 @@ const BATCH: usize = 500;
 /// Counts calls. One for the process.
 ///
 /// [`record`](Self::record) costs a map entry under a short lock. A task adds what was counted to the store every half second, each
-/// batch whole or not at all; what fails is counted again at the next turn. Counts that are still waiting when the process is killed
-/// are lost: at most a second's, while the store answers.
+/// batch whole or not at all; one whose answer is lost is sent again under its number, so that it counts once. Counts that are still
+/// waiting when the process is killed are lost: at most a second's, while the store answers.
 pub struct UsageRecorder {
     counters: Arc<Counters>,
     /// To the writing task, which ends, after a last write, when this is dropped.
@@ -44,7 +44,7 @@ impl UsageRecorder {
     pub fn start(store: Arc<dyn UsageStore>) -> Self {
         let counters = Arc::new(Counters {
             store,
-            waiting: Mutex::default(),
+            waiting: Mutex::new(Waiting::new()),
             writing: RwLock::new(()),
         });
         let (writer, asked) = mpsc::channel(1);
@@ -81,7 +81,7 @@ impl UsageRecorder {
         from_day: Date,
     ) -> Result<Vec<(UsageKey, UsageCounts)>, StoreError> {
         // No write begins while this is held, so nothing moves from `waiting` into the store between the two looks.
-        let _no_write = self.counters.writing.read().await;
+        let _no_write = self.counters.all_sure().await?;
         let stored = self.counters.store.usage_since(account, from_day).await?;
         let mut sums = HashMap::with_capacity(stored.len());
         for (key, counts) in stored {
@@ -106,21 +106,40 @@ impl UsageRecorder {
 struct Counters {
     store: Arc<dyn UsageStore>,
     waiting: Mutex<Waiting>,
-    /// Held for writing while a batch is neither surely stored nor surely not. Its holders wait for the store, so it is taken by the task
+    /// Held for writing while a batch is on its way to the store. Its holders wait for the store, so it is taken by the task
     /// and by readers of usage only, never by a call that counts.
     writing: RwLock<()>,
 }
 
-/// Counts that are not in the store.
-#[derive(Default)]
+/// A batch that was sent and not yet answered for.
+struct Sent {
+    batch: UsageBatch,
+    counts: Vec<(UsageKey, UsageCounts)>,
+}
+
+/// Counts that are not in the store, or not surely.
 struct Waiting {
     /// Counted since the last turn.
     fresh: HashMap<UsageKey, UsageCounts>,
     /// What this turn has still to write.
     queue: Vec<(UsageKey, UsageCounts)>,
+    /// The one batch that may be in the store or not.
+    sent: Option<Arc<Sent>>,
+    /// What the next batch is called.
+    next: UsageBatch,
 }
 
 impl Waiting {
+    fn new() -> Self {
+        Self {
+            fresh: HashMap::new(),
+            queue: Vec::new(),
+            sent: None,
+            next: UsageBatch::first(),
+        }
+    }
+
+    /// What is surely not in the store, as long as no batch is sent.
     fn all(&self) -> impl Iterator<Item = (&UsageKey, &UsageCounts)> {
         let queued = self.queue.iter().map(|(key, counts)| (key, counts));
         self.fresh.iter().chain(queued)
@@ -131,14 +150,22 @@ impl Waiting {
         self.queue.extend(self.fresh.drain());
     }
 
-    fn next_batch(&mut self) -> Vec<(UsageKey, UsageCounts)> {
-        let rest = self.queue.len().saturating_sub(BATCH);
-        self.queue.split_off(rest)
+    /// Sees to it that there is a batch to send: the one whose answer is still due, else the next. `false` when nothing is left.
+    fn take_batch(&mut self) -> bool {
+        if self.sent.is_none() && !self.queue.is_empty() {
+            let rest = self.queue.len().saturating_sub(BATCH);
+            let next = self.next.next();
+            self.sent = Some(Arc::new(Sent {
+                batch: std::mem::replace(&mut self.next, next),
+                counts: self.queue.split_off(rest),
+            }));
+        }
+        self.sent.is_some()
     }
 
-    /// Takes back what was not written. Merged by key, so that an outage costs memory by the number of counters, not by its length.
-    fn give_back(&mut self, batch: Vec<(UsageKey, UsageCounts)>) {
-        for (key, counts) in batch.into_iter().chain(self.queue.drain(..)) {
+    /// Takes back what was not sent. Merged by key, so that an outage costs memory by the number of counters, not by its length.
+    fn give_back(&mut self) {
+        for (key, counts) in self.queue.drain(..) {
             *self.fresh.entry(key).or_default() += counts;
         }
     }
@@ -149,20 +176,43 @@ impl Counters {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Writes all that was counted before. Called by the one task only, which is never dropped half way: a write given up in the middle
-    /// may or may not have happened.
+    /// Writes all that was counted before. Called by the one task only.
     async fn write(&self) -> Result<(), StoreError> {
         self.waiting().begin_turn();
         loop {
-            let _writing = self.writing.write().await;
-            let batch = self.waiting().next_batch();
-            if batch.is_empty() {
+            let writing = self.writing.write().await;
+            if !self.waiting().take_batch() {
                 return Ok(());
             }
-            if let Err(error) = self.store.add_usage(&batch).await {
-                self.waiting().give_back(batch);
+            if let Err(error) = self.settle(&writing).await {
+                self.waiting().give_back();
                 return Err(error);
             }
+        }
+    }
+
+    /// Sends the batch that was taken until the store says that it has it. Whoever does so may leave half way: the batch
+    /// stays where it is, and the store takes it once.
+    async fn settle(&self, _writing: &RwLockWriteGuard<'_, ()>) -> Result<(), StoreError> {
+        let Some(sent) = self.waiting().sent.clone() else {
+            return Ok(());
+        };
+        self.store.add_usage(&sent.batch, &sent.counts).await?;
+        self.waiting().sent = None;
+        Ok(())
+    }
+
+    /// Keeps writes away, at a moment when every count is surely in the store or surely not.
+    async fn all_sure(&self) -> Result<RwLockReadGuard<'_, ()>, StoreError> {
+        loop {
+            let no_write = self.writing.read().await;
+            if self.waiting().sent.is_none() {
+                return Ok(no_write);
+            }
+            drop(no_write);
+            // A batch whose answer was lost. Nobody knows until it is sent again.
+            let writing = self.writing.write().await;
+            self.settle(&writing).await?;
         }
     }
 }

@@ -111,6 +111,19 @@ impl Place {
     }
 }
 
+/// Where a place outside the city is, such as `Westchester County`: by its name in capitals with single blanks. `None` for
+/// a name that is not known, or not known to be outside.
+///
+/// ```
+/// assert!(brownstone_address::outside_place("YONKERS").is_some());
+/// assert_eq!(brownstone_address::outside_place("ASTORIA"), None);
+/// ```
+pub fn outside_place(name: &str) -> Option<&'static str> {
+    place(name)
+        .filter(|place| place.kind == PlaceKind::Outside)
+        .map(|place| place.label)
+}
+
 /// How many words the longest place's name has that ends in this word; 0 where none does.
 pub(crate) fn longest_ending_in(word: &str) -> usize {
     static ENDINGS: LazyLock<WordMap<usize>> = LazyLock::new(|| {
@@ -236,6 +249,7 @@ pub(crate) fn misspelled_borough(word: &str) -> Option<Borough> {
         (Borough::Manhattan, "MANHATTAN", 2),
         (Borough::Queens, "QUEENS", 1),
         (Borough::Bronx, "BRONX", 1),
+        (Borough::StatenIsland, "STATEN ISLAND", 2),
     ]
     .into_iter()
     .find(|(_, name, most)| {
@@ -244,6 +258,42 @@ pub(crate) fn misspelled_borough(word: &str) -> Option<Borough> {
             && strsim::osa_distance(word, name) <= *most
     })
     .map(|(borough, ..)| borough)
+}
+
+/// The post-office city or neighbourhood whose name is misspelled so: one letter off, two in a long name, and the first
+/// one right. `None` where two places are as near, or where one outside the city is.
+pub(crate) fn misspelled_city(name: &str) -> Option<Place> {
+    /// A shorter name is as near to too many words.
+    const SHORTEST: usize = 7;
+    let most = match name.len() {
+        0..SHORTEST => return None,
+        SHORTEST..=10 => 1,
+        _ => 2,
+    };
+    let mut found: Option<(usize, Place)> = None;
+    let mut doubtful = false;
+    for (other, place) in PLACES.iter() {
+        if other.len().abs_diff(name.len()) > most || other.first_letter() != name.first_letter() {
+            continue;
+        }
+        let distance = strsim::osa_distance(name, other);
+        if distance > most {
+            continue;
+        }
+        match &found {
+            Some((nearest, _)) if distance > *nearest => {}
+            Some((nearest, known)) if distance == *nearest => {
+                doubtful |= known.boroughs != place.boroughs || known.kind != place.kind;
+            }
+            _ => {
+                doubtful = false;
+                found = Some((distance, *place));
+            }
+        }
+    }
+    found.map(|(_, place)| place).filter(|place| {
+        !doubtful && matches!(place.kind, PlaceKind::City | PlaceKind::Neighborhood)
+    })
 }
 
 trait FirstLetter {

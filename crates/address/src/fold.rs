@@ -156,7 +156,32 @@ fn fold_word(
         }
         return 1;
     }
+    // `CT ST` is Court Street: both words are types, and nothing else is there to be a name.
+    if first
+        && tokens.len() == 2
+        && token.any(TYPE)
+        && token.text != "LA"
+        && next.is_some_and(|t| t.any(TYPE) || t.text == "ST")
+    {
+        out.push(token.word.full);
+        return 1;
+    }
+    // `AVENUE OF AMERICAS`.
+    if token.text == "OF"
+        && next.is_some_and(|t| matches!(t.text, "AMERICAS" | "AMERICA" | "FINEST"))
+        && tokens.first().is_some_and(|t| t.word.full == "AVENUE")
+    {
+        out.push("OF");
+        out.push("THE");
+        return 1;
+    }
+    if token.text == "AMERICA" && at >= 2 && tokens.first().is_some_and(|t| t.word.full == "AVENUE")
+    {
+        out.push("AMERICAS");
+        return 1;
+    }
     out.push(match token.text {
+        "UN" if next.is_some_and(|t| t.word.full == "PLAZA") => "UNITED NATIONS",
         "DR" if first && next.is_some() => "DR",
         "DOCTOR" => "DR",
         "JUNIOR" => "JR",
@@ -171,7 +196,10 @@ fn fold_word(
             }
         }
         // A type's abbreviation in front is a name (`LA GUARDIA`, `CT ...`), but for `AVE D`.
-        text if token.any(TYPE) && first && !matches!(token.word.full, "AVENUE" | "BOULEVARD") => {
+        text if token.any(TYPE)
+            && first
+            && !matches!(token.word.full, "AVENUE" | "BOULEVARD" | "PARK") =>
+        {
             text
         }
         _ if token.any(TYPE | ALONE | SPELLING) && !token.word.full.is_empty() => token.word.full,
@@ -243,13 +271,24 @@ fn number_words(tokens: &[Token<'_>], at: usize) -> Option<(u32, usize)> {
     let mut number = u32::from(token.word.number);
     let mut taken = 1;
     let mut ordinal = token.any(ORDINAL);
-    if tokens.get(at + 1).is_some_and(|t| t.text == "HUNDRED") {
-        number *= 100;
-        taken += 1;
+    let hundreds = if number == 100 {
+        Some(token)
+    } else {
+        tokens.get(at + 1)
+    };
+    if let Some(hundreds) = hundreds.filter(|t| t.word.number == 100) {
+        if number != 100 {
+            number *= 100;
+            taken += 1;
+        }
+        ordinal = hundreds.any(ORDINAL);
         if tokens.get(at + taken).is_some_and(|t| t.text == "AND") {
             taken += 1;
         }
-        if let Some(more) = tokens.get(at + taken).filter(|t| t.any(CARDINAL | ORDINAL)) {
+        let more = tokens
+            .get(at + taken)
+            .filter(|t| !ordinal && t.any(CARDINAL | ORDINAL) && t.word.number < 100);
+        if let Some(more) = more {
             number += u32::from(more.word.number);
             ordinal = more.any(ORDINAL);
             taken += 1;
@@ -259,7 +298,7 @@ fn number_words(tokens: &[Token<'_>], at: usize) -> Option<(u32, usize)> {
         && number.rem_euclid(100) >= 20
         && let Some(more) = tokens
             .get(at + taken)
-            .filter(|t| t.any(CARDINAL | ORDINAL) && t.word.number < 10)
+            .filter(|t| !ordinal && t.any(CARDINAL | ORDINAL) && t.word.number < 10)
     {
         number += u32::from(more.word.number);
         ordinal = more.any(ORDINAL);

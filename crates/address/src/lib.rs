@@ -11,3 +11,5 @@ pub mod parse;
 pub mod resolver;
 mod text;
 mod words;
+
+pub use area::outside_place;

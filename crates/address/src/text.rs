@@ -42,7 +42,42 @@ pub(crate) fn clean(text: &str) -> String {
             _ => out.blank(),
         }
     }
-    out.finish()
+    let words = out.finish();
+    if words.split(' ').any(|word| glued(word).is_some()) {
+        apart(&words)
+    } else {
+        words
+    }
+}
+
+/// Where a house number ends that a street's name was glued to: `120BROADWAY`. Endings and units have fewer letters.
+fn glued(word: &str) -> Option<usize> {
+    let digits = word.bytes().take_while(u8::is_ascii_digit).count();
+    let (_, name) = word.split_at_checked(digits).filter(|_| digits > 0)?;
+    let ordinal = ["ST", "ND", "RD", "TH"]
+        .iter()
+        .any(|ending| name.starts_with(ending));
+    let letters = name.len() >= 4 && name.bytes().all(|b| b.is_ascii_uppercase());
+    (letters && !ordinal).then_some(digits)
+}
+
+/// The words with a blank where numbers and names were glued.
+fn apart(words: &str) -> String {
+    let mut out = String::with_capacity(words.len() + 4);
+    for word in words.split(' ') {
+        if !out.is_empty() {
+            out.push(' ');
+        }
+        match glued(word).and_then(|at| word.split_at_checked(at)) {
+            Some((number, name)) => {
+                out.push_str(number);
+                out.push(' ');
+                out.push_str(name);
+            }
+            None => out.push_str(word),
+        }
+    }
+    out
 }
 
 fn is_word(byte: Option<u8>) -> bool {

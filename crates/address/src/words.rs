@@ -175,7 +175,7 @@ const TABLE: &[(u16, &str, &str)] = &[
     (TYPE, "EXTENSION", "EXT EXTN"),
     (TYPE, "HEIGHTS", "HTS HGTS"),
     (TYPE, "GARDENS", "GDNS"),
-    (TYPE, "PARK", ""),
+    (TYPE, "PARK", "PK"),
     (TYPE, "ROW", ""),
     (TYPE, "WAY", ""),
     (TYPE, "SERVICE", "SR"),
@@ -193,7 +193,7 @@ const TABLE: &[(u16, &str, &str)] = &[
     (TYPE, "APPROACH", ""),
     (TYPE, "BRIDGE", "BRG"),
     (TYPE, "SLIP", ""),
-    (ALONE, "BROADWAY", "BWAY BDWAY BDWY"),
+    (ALONE, "BROADWAY", "BWAY BDWAY BDWY BWY BROADWY"),
     (ALONE, "BOWERY", ""),
     (DIRECTION, "NORTH", "N NO"),
     (DIRECTION, "SOUTH", "S SO"),
@@ -203,7 +203,7 @@ const TABLE: &[(u16, &str, &str)] = &[
     (DIRECTION, "NORTHWEST", "NW"),
     (DIRECTION, "SOUTHEAST", "SE"),
     (DIRECTION, "SOUTHWEST", "SW"),
-    (UNIT | NOISE, "APARTMENT", "APT APPT APMT APTMT APTNO"),
+    (UNIT | NOISE, "APARTMENT", "APT APPT APMT APTMT APTNO APTO"),
     (UNIT | NOISE, "UNIT", "UNT UNITS"),
     (UNIT | NOISE, "SUITE", "STE SUIT SUITES"),
     (UNIT | NOISE, "ROOM", "RM ROOMS RMS"),
@@ -251,6 +251,10 @@ const TABLE: &[(u16, &str, &str)] = &[
     (HOUSE_SUFFIX, "CANOPY", ""),
     (SPELLING, "BUILDING", "BLDG BLDNG"),
     (SPELLING, "CENTER", "CTR CNTR"),
+    (SPELLING, "CENTRAL", "CENT CNTRL"),
+    (SPELLING, "LEXINGTON", "LEX"),
+    (SPELLING, "UNIVERSITY", "UNIV"),
+    (SPELLING, "WASHINGTON", "WASH"),
     (SPELLING, "HOUSES", "HSES"),
     (SPELLING, "APARTMENTS", "APTS"),
     (SPELLING, "POINT", "PT"),
@@ -319,6 +323,7 @@ const NUMBERS: &[(u8, &str, &str)] = &[
     (70, "SEVENTY", "SEVENTIETH"),
     (80, "EIGHTY", "EIGHTIETH"),
     (90, "NINETY", "NINETIETH"),
+    (100, "HUNDRED", "HUNDREDTH"),
 ];
 
 /// The types of the city's streets, the usual ones first: what is tried where a type is missing.
@@ -362,6 +367,9 @@ pub(crate) const INITIALS: &[(&str, &str)] = &[
     ("PPSW", "PROSPECT PARK SOUTHWEST"),
     ("WEA", "WEST END AVENUE"),
     ("PAS", "PARK AVENUE SOUTH"),
+    ("RSB", "RIVERSIDE BOULEVARD"),
+    ("WTC", "WORLD TRADE CENTER"),
+    ("AOA", "AVENUE OF THE AMERICAS"),
 ];
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::str::FromStr;
 
 use rust_decimal::Decimal;
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use serde_json::value::RawValue;
 
 /// An amount in US dollars, exact, with as many decimals as the publisher gave.
@@ -33,6 +33,36 @@ impl Dollars {
     /// Whether the amount is below zero: a credit.
     pub const fn is_negative(self) -> bool {
         self.0.is_sign_negative() && !self.0.is_zero()
+    }
+
+    /// An amount of so many cents.
+    ///
+    /// ```
+    /// use brownstone_domain::Dollars;
+    /// assert_eq!(Dollars::from_cents(125_050).to_string(), "1250.50");
+    /// assert_eq!(Dollars::from_cents(125_000).to_string(), "1250");
+    /// ```
+    pub fn from_cents(cents: i64) -> Self {
+        if cents % 100 == 0 {
+            Self(Decimal::from(cents / 100))
+        } else {
+            Self(Decimal::new(cents, 2))
+        }
+    }
+
+    /// The amount in cents, to reckon and compare with; what is finer is rounded to the nearest. `None` past 64 bits.
+    ///
+    /// ```
+    /// use brownstone_domain::Dollars;
+    /// let rent: Dollars = "2999.995".parse().unwrap();
+    /// assert_eq!(rent.cents(), Some(300_000));
+    /// ```
+    pub fn cents(self) -> Option<i64> {
+        use rust_decimal::{RoundingStrategy::MidpointAwayFromZero, prelude::ToPrimitive as _};
+        self.0
+            .checked_mul(Decimal::ONE_HUNDRED)?
+            .round_dp_with_strategy(0, MidpointAwayFromZero)
+            .to_i64()
     }
 
     /// The sum, `None` past 28 digits.
@@ -78,6 +108,14 @@ impl Serialize for Dollars {
         RawValue::from_string(self.0.to_string())
             .map_err(serde::ser::Error::custom)?
             .serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Dollars {
+    /// Reads a JSON number, digit for digit.
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let raw = Box::<RawValue>::deserialize(deserializer)?;
+        raw.get().parse().map_err(de::Error::custom)
     }
 }
 

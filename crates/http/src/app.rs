@@ -18,6 +18,9 @@ use crate::{edge, request, respond};
 /// Says whether this instance can serve, and what it serves from. `Err` is not ready.
 pub type Readiness = Arc<dyn Fn() -> BoxFuture<'static, Result<Value, Value>> + Send + Sync>;
 
+/// Registers paths of another transport beside these.
+pub type Mount = Arc<dyn Fn(&mut web::ServiceConfig) + Send + Sync>;
+
 /// What the API host is made of.
 #[derive(Clone)]
 pub struct Api {
@@ -27,6 +30,8 @@ pub struct Api {
     pub readiness: Readiness,
     /// For `/version`.
     pub version: Value,
+    /// Transports beside this one, below the same edge.
+    pub beside: Vec<Mount>,
 }
 
 /// Serves the API on `listener` until the handle stops it. Running calls finish first.
@@ -93,6 +98,9 @@ pub fn routes(config: &mut web::ServiceConfig, api: &Api) {
         let version = api.version.clone();
         Box::pin(async move { HttpResponse::Ok().json(version) })
     });
+    for mount in &api.beside {
+        mount(config);
+    }
     config.default_service(web::to(|req: HttpRequest| async move {
         respond::failure(&req, &Failure::no_such_path())
     }));

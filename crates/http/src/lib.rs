@@ -5,4 +5,4 @@ pub mod edge;
 pub mod request;
 pub mod respond;
 
-pub use app::{Api, Readiness, serve};
+pub use app::{Api, Mount, Readiness, serve};

@@ -159,6 +159,31 @@ impl ReportCache {
         }
     }
 
+    /// The report of `key` as it is kept, nothing asked of anybody: also one that is due for completion, never one that expired.
+    ///
+    /// # Errors
+    /// [`CacheError::Storage`] and [`CacheError::Broken`].
+    pub async fn kept(&self, key: &ReportKey) -> Result<Option<Arc<ReadyReport>>, CacheError> {
+        let inner = &self.0;
+        if let Some(report) = inner.hot_report(key) {
+            return Ok(Some(report));
+        }
+        let body = inner
+            .store
+            .load(&storage_key(key))
+            .await
+            .map_err(|e| CacheError::Storage(e.to_string().into()))?;
+        let Some(report) = body.and_then(|body| readable(&body)) else {
+            return Ok(None);
+        };
+        if report.life().expires_at() <= inner.clock.now() {
+            return Ok(None);
+        }
+        let ready = ReadyReport::of(&report, key, &inner.registry)
+            .map_err(|e| CacheError::Broken(e.to_string().into()))?;
+        Ok(Some(Arc::new(ready)))
+    }
+
     /// Drops reports that expired; returns how many.
     ///
     /// # Errors

@@ -10,7 +10,8 @@ use time::OffsetDateTime;
 
 use crate::{
     generate::{Record, records},
-    spec::Spec,
+    market,
+    spec::{ColumnSpec, Spec},
     table::{Column, ColumnType, Table, TableParts, Value},
 };
 
@@ -205,7 +206,7 @@ impl City {
         let made = made(id)?;
         let spec = &made.spec;
         let records: &[Record] = if self.has_records { &made.records } else { &[] };
-        let rows = (records.iter())
+        let mut rows: Vec<Vec<Value>> = (records.iter())
             .map(|record| {
                 (spec.columns.iter().zip(&record.cells))
                     .map(|(column, cell)| match cell {
@@ -215,6 +216,19 @@ impl City {
                     .collect()
             })
             .collect();
+        // What the market around the buildings adds.
+        for row in self
+            .has_records
+            .then(|| market::rows(id))
+            .into_iter()
+            .flatten()
+        {
+            let cell = |column: &ColumnSpec| {
+                let found = row.iter().find(|(name, _)| *name == column.name);
+                found.map_or(Value::Null, |(_, text)| cell_value(column.kind, text))
+            };
+            rows.push(spec.columns.iter().map(cell).collect());
+        }
         Some(Arc::new(Table::new(TableParts {
             id: spec.id.clone(),
             name: spec.name.clone(),

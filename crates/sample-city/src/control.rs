@@ -11,6 +11,8 @@ use serde_json::Map;
 
 use crate::{
     city::City,
+    listings::Listings,
+    seed,
     table::{ColumnType, Table},
 };
 
@@ -23,6 +25,18 @@ pub const VIEWS: &str = "views";
 
 /// The name of the federal flood layer.
 pub const FLOOD: &str = "flood";
+
+/// The name of the listing service's data, in the manner of the RESO Web API.
+pub const RESO: &str = "reso";
+/// The name of that service's token endpoint.
+pub const RESO_TOKENS: &str = "reso_tokens";
+/// The name of the listings in the manner of RentCast.
+pub const RENTCAST: &str = "rentcast";
+
+/// The name of FRED's series at once; each answers to its own id, too.
+pub const FRED: &str = "fred";
+/// The name of the weekly mortgage survey's file.
+pub const PMMS: &str = "pmms";
 
 /// How many queries of a dataset are remembered.
 const REMEMBERED: usize = 200;
@@ -55,6 +69,8 @@ pub enum FaultKind {
     Gone,
     /// 202: the answer is still being prepared.
     Preparing,
+    /// The first half of the rows, and nothing that says there are more.
+    ShortPage,
 }
 
 /// A fault that is switched on.
@@ -79,6 +95,9 @@ pub struct Fault {
     /// For how many calls; until it is cleared where absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub count: Option<u32>,
+    /// How many calls go well before it; none where absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<u32>,
 }
 
 impl Fault {
@@ -89,6 +108,7 @@ impl Fault {
             status: None,
             retry_after: None,
             count: None,
+            after: None,
         }
     }
 
@@ -112,6 +132,13 @@ impl Fault {
         self.count = Some(count);
         self
     }
+
+    /// Not before so many calls went well.
+    #[must_use]
+    pub const fn after(mut self, calls: u32) -> Self {
+        self.after = Some(calls);
+        self
+    }
 }
 
 /// What one call meets.
@@ -128,14 +155,19 @@ struct Switches {
     calls: BTreeMap<String, u64>,
     queries: HashMap<String, VecDeque<String>>,
     token: Option<String>,
+    /// Tokens of the listing service that are valid.
+    issued: Vec<String>,
+    issues: u64,
 }
 
 /// The switches of a running city. Clones are the same switches.
 ///
-/// A name is a dataset's id, [`GEOSEARCH`], [`VIEWS`], [`FLOOD`], or [`EVERY_DATASET`].
+/// A name is a dataset's id, [`GEOSEARCH`], [`VIEWS`], [`FLOOD`], [`RESO`], [`RESO_TOKENS`], [`RENTCAST`], or
+/// [`EVERY_DATASET`]; of the mortgage rates a series' id, [`FRED`] or [`PMMS`].
 #[derive(Debug, Clone)]
 pub struct Control {
     city: Arc<City>,
+    listings: Arc<Listings>,
     switches: Arc<Mutex<Switches>>,
     loaded: Arc<RwLock<HashMap<String, Arc<Table>>>>,
 }
@@ -143,6 +175,7 @@ pub struct Control {
 impl Control {
     pub(crate) fn new(city: City) -> Self {
         Self {
+            listings: Arc::new(Listings::new(city.has_records())),
             city: Arc::new(city),
             switches: Arc::default(),
             loaded: Arc::default(),
@@ -244,6 +277,32 @@ impl Control {
         (loaded.get(dataset).cloned()).or_else(|| self.city.table(dataset))
     }
 
+    /// The homes for sale and for rent.
+    pub fn listings(&self) -> &Listings {
+        &self.listings
+    }
+
+    /// A token of the listing service.
+    pub(crate) fn issue_reso_token(&self) -> String {
+        self.with(|switches| {
+            switches.issues += 1;
+            let bits = seed::hash(&[b"token", &switches.issues.to_le_bytes()]);
+            let token = format!("issued-{bits:016x}");
+            switches.issued.push(token.clone());
+            token
+        })
+    }
+
+    /// Whether the listing service gave this token out, and has not taken it back.
+    pub(crate) fn issued(&self, token: &str) -> bool {
+        self.with(|switches| switches.issued.iter().any(|known| known == token))
+    }
+
+    /// Ends every token that the listing service gave out.
+    pub fn expire_reso_tokens(&self) {
+        self.with(|switches| switches.issued.clear());
+    }
+
     pub(crate) fn city(&self) -> &City {
         &self.city
     }
@@ -273,7 +332,11 @@ impl Control {
     pub(crate) fn meets(&self, name: &str) -> Option<FaultKind> {
         self.with(|switches| {
             let mut names = names(name).into_iter();
-            names.find_map(|name| Some(switches.faults.get(name)?.kind))
+            let fault = names.find_map(|name| switches.faults.get(name))?;
+            fault
+                .after
+                .is_none_or(|calls| calls == 0)
+                .then_some(fault.kind)
         })
     }
 
@@ -295,7 +358,8 @@ impl Control {
 /// The names a call answers to, the narrow one first.
 fn names(name: &str) -> Vec<&str> {
     match name {
-        GEOSEARCH | VIEWS | FLOOD => vec![name],
+        GEOSEARCH | VIEWS | FLOOD | RESO | RESO_TOKENS | RENTCAST | PMMS => vec![name],
+        _ if name.starts_with("OBMMI") || name.starts_with("MORTGAGE") => vec![name, FRED],
         _ => vec![name, EVERY_DATASET],
     }
 }
@@ -303,6 +367,10 @@ fn names(name: &str) -> Vec<&str> {
 /// The fault, one call less of it left.
 fn spend(faults: &mut BTreeMap<String, Fault>, name: &str) -> Option<Fault> {
     let fault = *faults.get(name)?;
+    if let Some(calls @ 1..) = fault.after {
+        faults.insert(name.to_owned(), fault.after(calls - 1));
+        return None;
+    }
     match fault.count {
         None => {}
         Some(0) => {
@@ -334,6 +402,16 @@ mod tests {
         assert_eq!(control.calls("6bgk-3dad"), 3);
         control.reset_calls();
         assert_eq!(control.calls("6bgk-3dad"), 0);
+    }
+
+    #[test]
+    fn a_fault_may_wait_for_the_third_call() {
+        let control = Control::new(City::empty());
+        control.set_fault(RESO, Fault::new(FaultKind::Error).after(2).times(1));
+        let met: Vec<bool> = (0..4)
+            .map(|_| control.begin(RESO, "").fault.is_some())
+            .collect();
+        assert_eq!(met, [false, false, true, false]);
     }
 
     #[test]

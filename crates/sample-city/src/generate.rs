@@ -6,6 +6,7 @@ use time::{Date, Duration};
 
 use crate::{
     buildings::{Building, BuildingKind, Unit, buildings},
+    market,
     seed::Seed,
     spec::{Block, Each, Spec, Value as Templates, Which},
     template::{Context, TemplateError, company},
@@ -357,7 +358,10 @@ fn fact(subject: &Subject, name: &str) -> Option<Option<String>> {
         "year_built" => Some(building.year_built.to_string()),
         "class" => Some(building.class.clone()),
         "owner" => Some(company(&mut of_lot)),
-        "lot_area" => Some((1_800 + of_lot.below(120) * 95).to_string()),
+        "lot_area" => Some(market::lot_area(market::area(building), building.floors).to_string()),
+        "floor_area" => Some(market::area(building).to_string()),
+        "tax_class" => Some(market::tax_class(&building.class).to_owned()),
+        "sale_category" => Some(market::category(&building.class).to_owned()),
         "building_id" => Some(stable("building", 10_000, 900_000).to_string()),
         "registration_id" => Some(stable("registration", 100_000, 300_000).to_string()),
         "condo_number" => condominium.map(|condominium| condominium.number.to_string()),
@@ -403,6 +407,14 @@ impl Context for Filled<'_> {
     }
 
     fn name(&self, name: &str) -> Option<Option<String>> {
+        if name == "market_price" {
+            let building = self.subject.building;
+            return Some(
+                building.map(|building| {
+                    market::value(building, self.subject.unit, self.day).to_string()
+                }),
+            );
+        }
         (self.values.get(name).cloned()).or_else(|| fact(&self.subject, name))
     }
 

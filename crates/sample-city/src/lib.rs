@@ -7,6 +7,9 @@ mod day;
 mod generate;
 #[cfg(test)]
 mod golden;
+mod listings;
+mod market;
+mod odata;
 mod pad;
 mod seed;
 mod server;
@@ -16,9 +19,13 @@ mod street;
 mod table;
 mod template;
 
-pub use control::{Control, EVERY_DATASET, FLOOD, Fault, FaultKind, GEOSEARCH, VIEWS};
+pub use control::{
+    Control, EVERY_DATASET, FLOOD, FRED, Fault, FaultKind, GEOSEARCH, PMMS, RENTCAST, RESO,
+    RESO_TOKENS, VIEWS,
+};
+pub use listings::{ListingError, Listings};
 pub use pad::pad_files;
-pub use server::SampleCity;
+pub use server::{RENTCAST_KEY, RESO_CLIENT_ID, RESO_CLIENT_SECRET, RESO_TOKEN, SampleCity};
 pub use table::{ColumnType, UnknownType};
 
 /// The ids of the datasets the city has.

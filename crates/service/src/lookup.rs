@@ -6,7 +6,8 @@ use async_trait::async_trait;
 use brownstone_accounts::Caller;
 use brownstone_address::geocoder::Resolved;
 use brownstone_domain::{
-    Building, Clock, Limits, LookupRequest, Property, ReportKey, SourceEntry, Units,
+    Building, Clock, CompsRequest, Limits, LookupRequest, Property, ReportKey, SourceEntry,
+    SourceStatus, Units, rentals::RentalsRequest,
 };
 use brownstone_quota::{MemoryQuota, QuotaStore, View};
 use brownstone_report_cache::{Assembler, Assembly, ReportCache, Wanted};
@@ -17,10 +18,16 @@ use tokio::time::Instant;
 
 use crate::{
     Failure,
+    comps::Comps,
     directory::standing,
+    rentals::Rentals,
     resolutions::Resolutions,
     units::{UnitLot, UnitLots},
 };
+
+mod kept;
+
+pub use kept::Kept;
 
 /// Live geocoder calls that one account may cause in a minute.
 const LIVE_PER_MINUTE: u32 = 60;
@@ -43,6 +50,8 @@ pub struct Lookups {
     directory: Arc<Directory>,
     live_calls: Arc<MemoryQuota>,
     units: UnitLots,
+    comps: Option<Comps>,
+    rentals: Option<Rentals>,
     sample: bool,
 }
 
@@ -63,7 +72,81 @@ impl Lookups {
             units: UnitLots::new(Arc::clone(&directory)),
             directory,
             live_calls: Arc::new(MemoryQuota::new(clock)),
+            comps: None,
+            rentals: None,
             sample,
+        }
+    }
+
+    /// With comparable sales to answer with, and to put into a lookup that asks for them.
+    #[must_use]
+    pub fn with_comps(mut self, comps: Comps) -> Self {
+        self.comps = Some(comps);
+        self
+    }
+
+    /// With rentals to compare with, and to put into a lookup that asks for them.
+    #[must_use]
+    pub fn with_rentals(mut self, rentals: Rentals) -> Self {
+        self.rentals = Some(rentals);
+        self
+    }
+
+    /// `data` of the comparable rentals of an address.
+    pub(crate) async fn rentals(
+        &self,
+        request: &RentalsRequest,
+        caller: &Caller,
+        view: &View,
+    ) -> Result<Vec<Bytes>, Failure> {
+        let rentals = self
+            .rentals
+            .as_ref()
+            .ok_or_else(|| Failure::upstream("this build has no listings"))?;
+        let resolved = self.resolve(&request.address, caller, view).await?;
+        Ok(vec![rentals.bytes(request, &resolved).await?])
+    }
+
+    /// The comparable rentals at their defaults, or why there are none.
+    async fn rentals_of(&self, address: &str, resolved: &Resolved) -> Result<Bytes, &'static str> {
+        let rentals = self
+            .rentals
+            .as_ref()
+            .ok_or("Comparable rentals are not offered by this deployment.")?;
+        let request = RentalsRequest::of(address);
+        rentals.bytes(&request, resolved).await.map_err(|failure| {
+            tracing::warn!(?failure, "a lookup goes without comparable rentals");
+            "Comparable rentals could not be had; they are left out."
+        })
+    }
+
+    /// `data` of the comparable sales of an address.
+    pub(crate) async fn comps(
+        &self,
+        request: &CompsRequest,
+        caller: &Caller,
+        view: &View,
+    ) -> Result<Vec<Bytes>, Failure> {
+        let comps = self
+            .comps
+            .as_ref()
+            .ok_or_else(|| Failure::upstream("this build has no sales"))?;
+        let resolved = self.resolve(&request.address, caller, view).await?;
+        let unit_bbl = match self.unit_lot(&resolved).await {
+            UnitLot::Known(unit_bbl) => Some(unit_bbl),
+            // The building's other sales are answer enough when the unit's own lot is not known.
+            UnitLot::None | UnitLot::NotOnRecord | UnitLot::Unanswered => None,
+        };
+        Ok(vec![comps.bytes(request, &resolved, unit_bbl).await?])
+    }
+
+    async fn unit_lot(&self, resolved: &Resolved) -> UnitLot {
+        match (resolved.unit_bbl, &resolved.unit, resolved.building.bbl) {
+            (Some(unit_bbl), _, _) => UnitLot::Known(unit_bbl),
+            (None, Some(unit), Some(bbl)) if bbl.is_billing_lot() => {
+                self.units.find(bbl, unit).await
+            }
+            (None, _, _) => UnitLot::None,
         }
     }
 
@@ -112,11 +195,7 @@ impl Lookups {
                 "The address is in New York City but has no tax lot on record.",
             ));
         };
-        let unit = match (resolved.unit_bbl, &resolved.unit) {
-            (Some(unit_bbl), _) => UnitLot::Known(unit_bbl),
-            (None, Some(unit)) if bbl.is_billing_lot() => self.units.find(bbl, unit).await,
-            (None, _) => UnitLot::None,
-        };
+        let unit = self.unit_lot(resolved).await;
         let unit_bbl = match unit {
             UnitLot::Known(unit_bbl) => Some(unit_bbl),
             UnitLot::None | UnitLot::NotOnRecord | UnitLot::Unanswered => None,
@@ -153,11 +232,19 @@ impl Lookups {
         if report.building.latitude.is_none() || report.building.longitude.is_none() {
             warnings.push("No coordinates are known for this building.".into());
         }
+        let mut comps = None;
         if request.include_comps {
-            warnings.push("Comparable sales are not offered by this deployment.".into());
+            match self.comps_of(&request.address, resolved, unit_bbl).await {
+                Ok(bytes) => comps = Some(bytes),
+                Err(warning) => warnings.push(warning.into()),
+            }
         }
+        let mut rentals = None;
         if request.include_rentals {
-            warnings.push("Comparable rentals are not offered by this deployment.".into());
+            match self.rentals_of(&request.address, resolved).await {
+                Ok(bytes) => rentals = Some(bytes),
+                Err(warning) => warnings.push(warning.into()),
+            }
         }
         if self.sample {
             warnings.push(SAMPLE_WARNING.into());
@@ -172,19 +259,41 @@ impl Lookups {
         let mut head = b"{\"property\":".to_vec();
         serde_json::to_writer(&mut head, &property).map_err(Failure::internal)?;
         head.push(b',');
-        let mut foot = String::new();
-        for (asked, name) in [
-            (request.include_comps, "comps"),
-            (request.include_rentals, "rentals"),
+        let mut foot = Vec::new();
+        for (asked, name, data) in [
+            (request.include_comps, "comps", comps),
+            (request.include_rentals, "rentals", rentals),
         ] {
             if asked {
-                foot.push_str(",\"");
-                foot.push_str(name);
-                foot.push_str("\":null");
+                foot.extend_from_slice(b",\"");
+                foot.extend_from_slice(name.as_bytes());
+                foot.extend_from_slice(b"\":");
+                foot.extend_from_slice(data.as_deref().unwrap_or(b"null"));
             }
         }
-        foot.push('}');
+        foot.push(b'}');
         Ok(vec![head.into(), tail, foot.into()])
+    }
+
+    /// The comparable sales at their defaults, or why there are none.
+    async fn comps_of(
+        &self,
+        address: &str,
+        resolved: &Resolved,
+        unit_bbl: Option<brownstone_domain::Bbl>,
+    ) -> Result<Bytes, &'static str> {
+        let comps = self
+            .comps
+            .as_ref()
+            .ok_or("Comparable sales are not offered by this deployment.")?;
+        let request = CompsRequest::of(address);
+        comps
+            .bytes(&request, resolved, unit_bbl)
+            .await
+            .map_err(|failure| {
+                tracing::warn!(?failure, "a lookup goes without comparable sales");
+                "Comparable sales could not be had; they are left out."
+            })
     }
 
     async fn resolve(
@@ -251,10 +360,11 @@ impl Assembler for BuildingAssembler {
             Wanted::All => None,
             Wanted::Only(some) => Some(some.into_iter().collect()),
         };
-        let entries = self
+        let mut entries = self
             .registry
             .assemble(subject, only.as_ref(), Deadlines::default())
             .await;
+        without_lone_listings(&mut entries);
         if (building.latitude.is_none() || building.longitude.is_none())
             && let Some((latitude, longitude)) = coordinates(&entries)
         {
@@ -288,6 +398,23 @@ impl BuildingAssembler {
                 tracing::warn!(%error, "the buildings of a lot are not known");
                 vec![]
             }
+        }
+    }
+}
+
+/// Listings are answered by our own index. Where nobody else answered, they are not a report of the public record.
+fn without_lone_listings(entries: &mut [(String, SourceEntry)]) {
+    let is_listing = |key: &str| crate::listing_source::KEYS.contains(&key);
+    let mut others = entries
+        .iter()
+        .filter(|(key, _)| !is_listing(key))
+        .peekable();
+    let silent = |(_, entry): &(String, SourceEntry)| {
+        matches!(entry.status(), SourceStatus::Error | SourceStatus::Gated)
+    };
+    if others.peek().is_some() && others.all(silent) {
+        for (_, entry) in entries.iter_mut().filter(|(key, _)| is_listing(key)) {
+            *entry = SourceEntry::without_data(SourceStatus::Error);
         }
     }
 }

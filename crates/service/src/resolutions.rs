@@ -1,7 +1,10 @@
 //! Typed text to building, remembered for ten minutes: so that refunds cannot work the upstreams for nothing, and so
 //! that a text asked again costs no call.
 
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
+};
 
 use brownstone_address::geocoder::{Geocoder, ResolveError, Resolved};
 use brownstone_domain::Clock;
@@ -20,7 +23,17 @@ type Answer = Result<Arc<Resolved>, ResolveError>;
 pub struct Resolutions {
     geocoder: Arc<dyn Geocoder>,
     clock: Arc<dyn Clock>,
-    known: moka::sync::Cache<Box<str>, (OffsetDateTime, Answer)>,
+    known: moka::sync::Cache<Box<str>, Known>,
+    /// Counts what was forgotten. An answer that was asked for before counts no more, even where it comes in after.
+    age: Arc<AtomicU64>,
+}
+
+/// An answer that is remembered.
+#[derive(Clone)]
+struct Known {
+    until: OffsetDateTime,
+    age: u64,
+    answer: Answer,
 }
 
 impl Resolutions {
@@ -30,13 +43,15 @@ impl Resolutions {
             geocoder,
             clock,
             known: moka::sync::Cache::new(CAPACITY),
+            age: Arc::default(),
         }
     }
 
     /// What is remembered of this text.
     pub fn remembered(&self, text: &str) -> Option<Answer> {
-        let (until, answer) = self.known.get(normalised(text).as_str())?;
-        (self.clock.now() < until).then_some(answer)
+        let known = self.known.get(normalised(text).as_str())?;
+        let holds = known.age == self.age.load(Ordering::SeqCst) && self.clock.now() < known.until;
+        holds.then_some(known.answer)
     }
 
     /// Whether a look-up leaves the machine.
@@ -50,6 +65,8 @@ impl Resolutions {
     /// # Errors
     /// The geocoder's.
     pub async fn resolve(&self, text: &str) -> Answer {
+        // Before it is asked: an index that is swapped meanwhile makes the answer one of before.
+        let age = self.age.load(Ordering::SeqCst);
         let answer = self.geocoder.resolve(text).await.map(Arc::new);
         let definite = matches!(
             answer,
@@ -58,7 +75,11 @@ impl Resolutions {
         if definite {
             self.known.insert(
                 normalised(text).into(),
-                (self.clock.now() + MEMORY, answer.clone()),
+                Known {
+                    until: self.clock.now() + MEMORY,
+                    age,
+                    answer: answer.clone(),
+                },
             );
         }
         answer
@@ -66,6 +87,7 @@ impl Resolutions {
 
     /// Forgets everything; for when the address index is swapped.
     pub fn forget(&self) {
+        self.age.fetch_add(1, Ordering::SeqCst);
         self.known.invalidate_all();
     }
 }
@@ -114,6 +136,36 @@ mod tests {
         fn is_live(&self) -> bool {
             true
         }
+    }
+
+    /// Answers only after the memory was told to forget, as when an index is swapped under a call.
+    struct Overtaken(std::sync::Mutex<Option<Resolutions>>);
+
+    #[async_trait]
+    impl Geocoder for Overtaken {
+        async fn resolve(&self, _: &str) -> Result<Resolved, ResolveError> {
+            if let Some(memory) = &*self.0.lock().unwrap() {
+                memory.forget();
+            }
+            Err(ResolveError::NotFound("of the old index".into()))
+        }
+
+        fn is_live(&self) -> bool {
+            false
+        }
+    }
+
+    #[tokio::test]
+    async fn an_answer_of_the_old_index_is_not_remembered_after_a_swap() {
+        let geocoder = Arc::new(Overtaken(std::sync::Mutex::new(None)));
+        let clock = Arc::new(ManualClock::at(datetime!(2026-11-27 12:00 UTC)));
+        let memory = Resolutions::new(Arc::<Overtaken>::clone(&geocoder), clock);
+        memory.resolve("here").await.unwrap_err();
+        assert!(memory.remembered("here").is_some());
+        *geocoder.0.lock().unwrap() = Some(memory.clone());
+        memory.resolve("there").await.unwrap_err();
+        assert!(memory.remembered("there").is_none());
+        assert!(memory.remembered("here").is_none());
     }
 
     #[tokio::test]

@@ -16,11 +16,21 @@ use crate::{
     usage,
 };
 
+mod people;
+
 /// How long a call may take, from its charge on.
 pub const CALL_DEADLINE: Duration = Duration::from_secs(20);
 
 /// The operations that this build answers; the paths of the others do not exist yet.
-pub const BUILT: [Operation; 2] = [Operation::LookupProperty, Operation::GetUsage];
+pub const BUILT: [Operation; 7] = [
+    Operation::LookupProperty,
+    Operation::SearchListings,
+    Operation::GetComps,
+    Operation::GetRentalEstimates,
+    Operation::GetListingUpdates,
+    Operation::GetMortgageRates,
+    Operation::GetUsage,
+];
 
 /// A call whose caller is known.
 #[derive(Debug, Clone)]
@@ -59,6 +69,10 @@ pub struct Parts {
     pub usage: Arc<UsageRecorder>,
     /// The lookup.
     pub lookups: Lookups,
+    /// Listings: search and changes.
+    pub listings: Arc<brownstone_listings::Listings>,
+    /// The mortgage rates.
+    pub rates: brownstone_rates::Rates,
     /// Time.
     pub clock: Arc<dyn Clock>,
     /// Bounds on calls in flight.
@@ -130,7 +144,18 @@ impl Service {
 
 /// What a request asks, typed and checked.
 enum Request {
+    Search(
+        Box<brownstone_domain::SearchRequest>,
+        brownstone_listings::Area,
+    ),
+    Updates(
+        Box<brownstone_domain::UpdatesRequest>,
+        brownstone_listings::Area,
+    ),
+    Rates(brownstone_domain::RatesRequest),
     Lookup(brownstone_domain::LookupRequest),
+    Comps(brownstone_domain::CompsRequest),
+    Rentals(brownstone_domain::rentals::RentalsRequest),
     Usage,
 }
 
@@ -201,6 +226,22 @@ impl Inner {
             Request::Lookup(request) => {
                 self.parts.lookups.lookup(request, &call.caller, view).await
             }
+            Request::Comps(request) => self.parts.lookups.comps(request, &call.caller, view).await,
+            Request::Rentals(request) => {
+                self.parts
+                    .lookups
+                    .rentals(request, &call.caller, view)
+                    .await
+            }
+            Request::Search(request, area) => {
+                let clock = self.parts.clock.as_ref();
+                crate::search::answer(&self.parts.listings, clock, request, area).await
+            }
+            Request::Updates(request, area) => {
+                let now = self.parts.clock.now();
+                crate::updates::answer(&self.parts.listings, now, request, area).await
+            }
+            Request::Rates(request) => crate::rates::answer(&self.parts.rates, request).await,
             Request::Usage => Err(Failure::internal("usage is answered without a charge")),
         }
     }
@@ -212,8 +253,31 @@ impl Inner {
                 let object = body::parse(&call.body, spec)?;
                 Ok(Request::Lookup(crate::fields::lookup(&object)?))
             }
+            Operation::GetComps => {
+                let object = body::parse(&call.body, spec)?;
+                Ok(Request::Comps(crate::comps::fields(&object)?))
+            }
+            Operation::GetRentalEstimates => {
+                let object = body::parse(&call.body, spec)?;
+                Ok(Request::Rentals(crate::rentals::fields(&object)?))
+            }
+            Operation::SearchListings => {
+                let object = body::parse(&call.body, spec)?;
+                let request = crate::search::fields(&object)?;
+                let area = brownstone_listings::area::resolve(&request.area)?;
+                Ok(Request::Search(request.into(), area))
+            }
+            Operation::GetListingUpdates => {
+                let object = body::parse(&call.body, spec)?;
+                let request = crate::updates::fields(&object, self.parts.clock.now())?;
+                let area = brownstone_listings::area::resolve(&request.area)?;
+                Ok(Request::Updates(request.into(), area))
+            }
+            Operation::GetMortgageRates => {
+                let object = body::parse(&call.body, spec)?;
+                Ok(Request::Rates(crate::rates::fields(&object)?))
+            }
             Operation::GetUsage => Ok(Request::Usage),
-            _ => Err(Failure::no_such_path()),
         }
     }
 

@@ -103,6 +103,28 @@ if ! cd_root "${as_server[@]}" "$bin/initdb" --pgdata "$root/data" --username br
     exit 1
 fi
 
+# TLS beside the plain connections, where openssl is there to make an authority and a certificate of it.
+tls_options=
+if command -v openssl >/dev/null; then
+    mkdir "$root/tls"
+    if (
+        cd "$root/tls"
+        new_key=(-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes)
+        openssl req -x509 "${new_key[@]}" -keyout ca.key -out ca.pem -days 2 -subj /CN=brownstone-test-authority
+        openssl req "${new_key[@]}" -keyout server.key -out server.csr -subj /CN=localhost
+        printf 'subjectAltName=DNS:localhost,IP:127.0.0.1\n' >server.ext
+        openssl x509 -req -in server.csr -CA ca.pem -CAkey ca.key -CAcreateserial -days 2 -extfile server.ext -out server.pem
+        chmod 600 server.key
+    ) >"$root/tls.log" 2>&1; then
+        if [ "${#as_server[@]}" -gt 0 ]; then
+            chown -R "$server_user" "$root/tls"
+        fi
+        tls_options=" -c ssl=on -c ssl_cert_file=$root/tls/server.pem -c ssl_key_file=$root/tls/server.key"
+        chmod 755 "$root" "$root/tls"
+        export TEST_POSTGRES_CA="$root/tls/ca.pem"
+    fi
+fi
+
 # A port that is free now may be taken a moment later, so another is tried. Nothing is listening where nothing answers.
 free_port() {
     local port
@@ -118,7 +140,7 @@ free_port() {
 for _ in 1 2 3 4 5; do
     port=$(free_port)
     options="-c listen_addresses=127.0.0.1 -p $port -k $root/socket -c fsync=off -c synchronous_commit=off"
-    options="$options -c full_page_writes=off -c max_connections=200"
+    options="$options -c full_page_writes=off -c max_connections=200$tls_options"
     if cd_root "${as_server[@]}" "$bin/pg_ctl" --pgdata "$root/data" --log "$root/data/server.log" \
         --options "$options" --wait --silent start >&2; then
         started=yes

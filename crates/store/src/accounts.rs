@@ -2,7 +2,8 @@
 
 use async_trait::async_trait;
 use brownstone_accounts::model::{
-    Account, AccountId, AuditEntry, KeyHash, KeyId, KeyRecord, Overrides, Suspension,
+    Account, AccountId, AuditEntry, CeilingChange, KeyHash, KeyId, KeyRecord, Overrides,
+    OverridesChange, Suspension,
 };
 use brownstone_accounts::traits::{AccountStore, StoreError};
 use diesel::prelude::*;
@@ -25,6 +26,15 @@ fn found(rows: usize, what: &'static str) -> Result<(), Fault> {
     match rows {
         0 => Err(Fault::Missing(what)),
         _ => Ok(()),
+    }
+}
+
+/// What a ceiling's column is set to; `None` where it is left alone.
+fn replaced(change: CeilingChange) -> Option<Option<i64>> {
+    match change {
+        CeilingChange::Keep => None,
+        CeilingChange::Default => Some(None),
+        CeilingChange::Set(units) => Some(Some(units.into())),
     }
 }
 
@@ -119,29 +129,43 @@ impl AccountStore for Store {
         })?)
     }
 
-    async fn set_overrides(
+    async fn change_overrides(
         &self,
         id: &AccountId,
-        overrides: Overrides,
+        change: OverridesChange,
         audit_entry: &AuditEntry,
-    ) -> Result<(), StoreError> {
+    ) -> Result<Overrides, StoreError> {
         let id = id.clone();
         let line = AuditRow::from(audit_entry);
-        Ok(writing!(self, |connection| {
-            let rows = diesel::update(accounts::table.find(id.as_str()))
-                .set((
-                    accounts::per_minute.eq(overrides.per_minute.map(i64::from)),
-                    accounts::per_day.eq(overrides.per_day.map(i64::from)),
-                ))
-                .execute(connection)
-                .await?;
-            found(rows, "account")?;
+        let row: AccountRow = writing!(self, |connection| {
+            // One statement for each ceiling that changes: what stays is not even mentioned, so nothing is written back that
+            // another change has replaced.
+            let account = || accounts::table.find(id.as_str());
+            if let Some(units) = replaced(change.per_minute) {
+                diesel::update(account())
+                    .set(accounts::per_minute.eq(units))
+                    .execute(connection)
+                    .await?;
+            }
+            if let Some(units) = replaced(change.per_day) {
+                diesel::update(account())
+                    .set(accounts::per_day.eq(units))
+                    .execute(connection)
+                    .await?;
+            }
+            let row = account()
+                .select(AccountRow::as_select())
+                .first(connection)
+                .await
+                .optional()?
+                .ok_or(Fault::Missing("account"))?;
             diesel::insert_into(audit::table)
                 .values(line)
                 .execute(connection)
                 .await?;
-            Ok(())
-        })?)
+            Ok(row)
+        })?;
+        Ok(Account::try_from(row)?.overrides)
     }
 
     async fn insert_key(

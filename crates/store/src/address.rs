@@ -10,7 +10,7 @@ pub(crate) enum Address {
     #[cfg(feature = "sqlite")]
     Sqlite(PathBuf),
     #[cfg(feature = "postgres")]
-    Postgres(Box<tokio_postgres::Config>),
+    Postgres(Box<crate::postgres::Server>),
 }
 
 /// Schemes and who reads what follows them.
@@ -62,8 +62,10 @@ fn sqlite(_: &str) -> Result<Address, StoreOpenError> {
 
 #[cfg(feature = "postgres")]
 fn postgres(url: &str) -> Result<Address, StoreOpenError> {
-    use tokio_postgres::config::SslMode;
+    use crate::postgres::Server;
+    use crate::tls::{self, Trust};
 
+    let (url, trust) = tls::taken_from(url)?;
     // The reader's own error may quote a piece of the address, and with a password that was not percent-encoded that
     // piece may be the password's.
     let mut config: tokio_postgres::Config = url.parse().map_err(|_| {
@@ -74,15 +76,15 @@ fn postgres(url: &str) -> Result<Address, StoreOpenError> {
     if config.get_hosts().is_empty() && config.get_hostaddrs().is_empty() {
         return Err(StoreOpenError::PostgresAddress("the host is missing"));
     }
-    if !matches!(config.get_ssl_mode(), SslMode::Disable | SslMode::Prefer) {
-        return Err(StoreOpenError::PostgresAddress(
-            "this program cannot speak TLS to the database; use a private network, or a local proxy that does, and sslmode=disable",
-        ));
-    }
     if config.get_application_name().is_none() {
         config.application_name("brownstone");
     }
-    Ok(Address::Postgres(Box::new(config)))
+    let tls = match trust {
+        Trust::NoTls => None,
+        Trust::System => Some(tls::by_the_system()?),
+        Trust::File(path) => Some(tls::by_file(&path)?),
+    };
+    Ok(Address::Postgres(Box::new(Server { config, tls })))
 }
 
 #[cfg(not(feature = "postgres"))]
@@ -152,7 +154,9 @@ mod tests {
             "postgres://u:hunter2@h:notaport/db",
             "postgres://h/db?password=a&hunter2=1",
             "postgres://u:hunter2@h/db?wrong=1",
-            "postgres://u:hunter2@h/db?sslmode=require",
+            "postgres://u:hunter2@h/db?sslmode=verify-ca",
+            "postgres://u:hunter2@h/db?sslmode=require&sslrootcert=%2Fnowhere%2Fhunter2",
+            "postgres://u:hunter2@h/db?sslmode=disable&sslrootcert=a.pem",
         ] {
             let text = refusal(url);
             assert!(text.starts_with("postgres:// address:"), "{url}: {text}");

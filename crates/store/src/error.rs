@@ -4,6 +4,7 @@ use std::io;
 use std::time::Duration;
 
 use brownstone_accounts::traits::StoreError;
+use brownstone_rates::RateStoreError;
 use brownstone_report_cache::traits::StorageError;
 
 use crate::stamp::DatabaseKind;
@@ -122,6 +123,27 @@ pub enum BackupError {
     Failed(String),
 }
 
+/// Why an index file was not kept or not fetched.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum IndexFileError {
+    /// Another import of the same name ran at the same time and took parts away: import again.
+    #[error("another import of the same name ran at the same time; import again")]
+    Disturbed,
+    /// Newer versions have pushed this one out: ask for the newest again.
+    #[error("this version is kept no longer")]
+    Gone,
+    /// The bytes are not those that were put: import again.
+    #[error("the bytes in the database are not those that were put")]
+    Damaged,
+    /// The place for the bytes cannot be written.
+    #[error("{0}")]
+    Write(io::Error),
+    /// The database did not answer; the text is for the log.
+    #[error(transparent)]
+    Unavailable(#[from] Unavailable),
+}
+
 /// The database did not do what it was asked; the text is for the log, never for a caller.
 #[derive(Debug, thiserror::Error)]
 #[error("database unavailable: {0}")]
@@ -215,6 +237,12 @@ impl From<Fault> for StoreError {
 }
 
 impl From<Fault> for StorageError {
+    fn from(fault: Fault) -> Self {
+        Self(fault.to_string())
+    }
+}
+
+impl From<Fault> for RateStoreError {
     fn from(fault: Fault) -> Self {
         Self(fault.to_string())
     }

@@ -5,20 +5,26 @@ mod accounts;
 mod address;
 mod backup;
 mod error;
+mod index_files;
 mod leases;
+mod listings;
 mod migrate;
 mod moment;
 mod pool;
 #[cfg(feature = "postgres")]
 mod postgres;
 mod quota;
+mod rates;
 mod reports;
 mod schema;
 mod shared_quota;
+mod sign_in;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 mod stamp;
 mod store;
+#[cfg(feature = "postgres")]
+mod tls;
 mod usage;
 
 #[cfg(test)]
@@ -31,11 +37,16 @@ extern crate self as brownstone_store;
 #[path = "../tests/conformance/harness.rs"]
 mod harness;
 
-pub use error::{BackupError, MigrateError, StampError, StoreOpenError, Unavailable};
+pub use error::{
+    BackupError, IndexFileError, MigrateError, StampError, StoreOpenError, Unavailable,
+};
+pub use index_files::IndexVersion;
 #[cfg(feature = "postgres")]
 pub use shared_quota::PostgresQuota;
 #[cfg(feature = "redis")]
 pub use shared_quota::RedisQuota;
+#[cfg(feature = "test-clock")]
+pub use shared_quota::redis_quota_reading;
 pub use shared_quota::{SharedQuotaOptions, redis_quota};
 pub use stamp::DatabaseKind;
 pub use store::{Store, StoreOptions};

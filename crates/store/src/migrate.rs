@@ -40,14 +40,14 @@ impl Store {
             }
             #[cfg(feature = "postgres")]
             Database::Postgres(postgres) => {
-                let config = postgres.config.clone();
+                let server = postgres.server.clone();
                 let answer_within = self.answer_within();
                 self.runner()
                     .run(WITHIN, async move {
                         use diesel_async::RunQueryDsl;
 
                         // A connection of its own: its lock ends with it, whatever happens.
-                        let plain = crate::postgres::plain(&config);
+                        let plain = crate::postgres::plain(&server);
                         let mut connection = tokio::time::timeout(answer_within, plain)
                             .await
                             .map_err(|_| Fault::Silent(answer_within))?

@@ -56,7 +56,7 @@ pub(crate) struct Sqlite {
 /// A PostgreSQL database.
 #[cfg(feature = "postgres")]
 pub(crate) struct Postgres {
-    pub(crate) config: Arc<tokio_postgres::Config>,
+    pub(crate) server: Arc<crate::postgres::Server>,
     pub(crate) pool: Pool<PgConn>,
     /// A quarter of the connections is left to readers: writers who wait for a lock must not stop every request.
     pub(crate) writers: Arc<Semaphore>,
@@ -84,18 +84,18 @@ impl Database {
                 }))
             }
             #[cfg(feature = "postgres")]
-            Address::Postgres(config) => {
-                let config: Arc<tokio_postgres::Config> = config.into();
-                let each = config.clone();
+            Address::Postgres(server) => {
+                let server: Arc<crate::postgres::Server> = server.into();
+                let each = server.clone();
                 let answer_within = options.answer_within;
                 let setup: SetupCallback<PgConn> = Box::new(move |_| {
-                    let config = each.clone();
-                    Box::pin(async move { crate::postgres::connect(&config, answer_within).await })
+                    let server = each.clone();
+                    Box::pin(async move { crate::postgres::connect(&server, answer_within).await })
                 });
                 // The address, which holds the password, stays out of the pool.
                 Ok(Self::Postgres(Postgres {
                     pool: pool(String::new(), setup, options)?,
-                    config,
+                    server,
                     writers: Arc::new(Semaphore::new((options.connections * 3 / 4).max(1))),
                 }))
             }

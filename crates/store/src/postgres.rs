@@ -5,12 +5,20 @@ use std::time::Duration;
 
 use diesel::{ConnectionError, ConnectionResult};
 use tokio_postgres::{Config, NoTls};
+use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::pool::{PgConn, prepare};
 
+/// A server, and how to speak to it.
+pub(crate) struct Server {
+    pub(crate) config: Config,
+    /// `None` for no encryption.
+    pub(crate) tls: Option<MakeRustlsConnect>,
+}
+
 /// Opens a connection whose statements the server itself ends: one that nobody waits for any more must hold no lock.
-pub(crate) async fn connect(config: &Config, answer_within: Duration) -> ConnectionResult<PgConn> {
-    let mut connection = plain(config).await?;
+pub(crate) async fn connect(server: &Server, answer_within: Duration) -> ConnectionResult<PgConn> {
+    let mut connection = plain(server).await?;
     let ms = answer_within.as_millis().max(1);
     prepare(
         &mut connection,
@@ -25,12 +33,20 @@ pub(crate) async fn connect(config: &Config, answer_within: Duration) -> Connect
 }
 
 /// Opens a connection as the server gives it.
-pub(crate) async fn plain(config: &Config) -> ConnectionResult<PgConn> {
-    let (client, connection) = config
-        .connect(NoTls)
-        .await
-        .map_err(|error| ConnectionError::BadConnection(with_causes(&error)))?;
-    PgConn::try_from_client_and_connection(client, connection).await
+pub(crate) async fn plain(server: &Server) -> ConnectionResult<PgConn> {
+    let refused =
+        |error: tokio_postgres::Error| ConnectionError::BadConnection(with_causes(&error));
+    match &server.tls {
+        None => {
+            let (client, connection) = server.config.connect(NoTls).await.map_err(refused)?;
+            PgConn::try_from_client_and_connection(client, connection).await
+        }
+        Some(tls) => {
+            let (client, connection) =
+                (server.config.connect(tls.clone()).await).map_err(refused)?;
+            PgConn::try_from_client_and_connection(client, connection).await
+        }
+    }
 }
 
 /// The error and what caused it: the driver's own text says no more than "error connecting to server".

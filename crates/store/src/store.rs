@@ -4,8 +4,11 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use brownstone_accounts::sign_in::SignInStore;
 use brownstone_accounts::traits::{AccountStore, UsageStore};
+use brownstone_listings::store::ListingStore;
 use brownstone_quota::SpentLedger;
+use brownstone_rates::RateStore;
 use brownstone_report_cache::traits::{Lease, ReportStore};
 
 use crate::address::Address;
@@ -81,6 +84,11 @@ impl Store {
         Arc::new(self.clone())
     }
 
+    /// Passwords, sessions and one-time links.
+    pub fn sign_in(&self) -> Arc<dyn SignInStore> {
+        Arc::new(self.clone())
+    }
+
     /// Usage counters.
     pub fn usage(&self) -> Arc<dyn UsageStore> {
         Arc::new(self.clone())
@@ -88,6 +96,16 @@ impl Store {
 
     /// Reports.
     pub fn reports(&self) -> Arc<dyn ReportStore> {
+        Arc::new(self.clone())
+    }
+
+    /// Listings, their scans and what changed.
+    pub fn listing_store(&self) -> Arc<dyn ListingStore> {
+        Arc::new(self.clone())
+    }
+
+    /// The last good values of the mortgage rate series.
+    pub fn rates(&self) -> Arc<dyn RateStore> {
         Arc::new(self.clone())
     }
 

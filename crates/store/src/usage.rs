@@ -1,9 +1,10 @@
 //! Usage counters.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use async_trait::async_trait;
-use brownstone_accounts::model::{AccountId, KeyId, UsageCounts, UsageKey};
+use brownstone_accounts::model::{AccountId, KeyId, UsageBatch, UsageCounts, UsageKey};
 use brownstone_accounts::traits::{StoreError, UsageStore};
 use brownstone_domain::{Operation, Surface};
 use diesel::prelude::*;
@@ -12,9 +13,13 @@ use diesel_async::RunQueryDsl;
 use time::Date;
 
 use crate::error::Fault;
+use crate::moment::StoreTime;
 use crate::pool::{many_rows, reading, writing};
-use crate::schema::usage_counts;
+use crate::schema::{usage_counts, usage_writers};
 use crate::store::Store;
+
+/// How long a writer that says nothing is remembered: far longer than a process is cut off from its database and lives.
+const WRITER_REMEMBERED_FOR: Duration = Duration::from_hours(7 * 24);
 
 /// Rows in one statement: ten values each, below every database's bound on values.
 const ROWS_AT_ONCE: usize = 1_000;
@@ -124,12 +129,48 @@ many_rows!(add_rows, AddRows, UsageRow, |rows| {
 
 #[async_trait]
 impl UsageStore for Store {
-    async fn add_usage(&self, counts: &[(UsageKey, UsageCounts)]) -> Result<(), StoreError> {
+    async fn add_usage(
+        &self,
+        batch: &UsageBatch,
+        counts: &[(UsageKey, UsageCounts)],
+    ) -> Result<(), StoreError> {
         let rows = merged(counts)?;
         if rows.is_empty() {
             return Ok(());
         }
+        let writer = batch.writer.clone();
+        let number = i64::try_from(batch.number).map_err(|_| Fault::OutOfRange("batch"))?;
         Ok(writing!(self, relaxed, |connection| {
+            // First, so that the same batch sent twice waits here for itself, and then finds that it is in.
+            let noted = diesel::insert_into(usage_writers::table)
+                .values((
+                    usage_writers::writer.eq(writer),
+                    usage_writers::batch.eq(number),
+                    usage_writers::forget_at.eq(StoreTime::after(WRITER_REMEMBERED_FOR, None)),
+                ))
+                .on_conflict(usage_writers::writer)
+                .do_update()
+                .set((
+                    usage_writers::batch.eq(excluded(usage_writers::batch)),
+                    usage_writers::forget_at.eq(excluded(usage_writers::forget_at)),
+                ));
+            let noted = diesel::query_dsl::methods::FilterDsl::filter(
+                noted,
+                usage_writers::batch.lt(excluded(usage_writers::batch)),
+            )
+            .execute(connection)
+            .await?;
+            if noted == 0 {
+                return Ok(());
+            }
+            if number == 1 {
+                // Once a process: writers that are long gone.
+                diesel::delete(
+                    usage_writers::table.filter(usage_writers::forget_at.le(StoreTime::now(None))),
+                )
+                .execute(connection)
+                .await?;
+            }
             for some in rows.chunks(ROWS_AT_ONCE) {
                 connection.add_rows(some.to_vec()).await?;
             }

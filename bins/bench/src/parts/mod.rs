@@ -2,7 +2,9 @@
 
 mod address;
 mod fan_out;
+mod listings;
 mod quota;
+mod shared_quota;
 
 use anyhow::bail;
 
@@ -20,7 +22,13 @@ pub(crate) struct Part {
 }
 
 /// All parts, in the order they run.
-pub(crate) const PARTS: &[Part] = &[fan_out::PART, quota::PART, address::PART];
+pub(crate) const PARTS: &[Part] = &[
+    fan_out::PART,
+    quota::PART,
+    shared_quota::PART,
+    address::PART,
+    listings::PART,
+];
 
 /// The parts of these names, in the order they run; all without a name.
 pub(crate) fn choose(names: &[String]) -> anyhow::Result<Vec<&'static Part>> {

@@ -8,7 +8,7 @@ use clap::Subcommand;
 use time::format_description::well_known::Rfc3339;
 
 use super::say;
-use crate::{clock, config::Config, parts};
+use crate::{clock, config::Config, parts, people};
 
 /// `brownstone account ...`
 #[derive(Debug, Subcommand)]
@@ -24,6 +24,12 @@ pub(crate) enum AccountCommand {
         /// developer, support or admin
         #[arg(long, default_value = "developer")]
         role: String,
+    },
+    /// Print a one-time link by which the account's owner sets a password
+    Invite {
+        /// Account id or e-mail address
+        #[arg(long)]
+        account: String,
     },
     /// Suspend API access; in force everywhere within two seconds
     Suspend(Reasoned),
@@ -148,6 +154,17 @@ impl AccountCommand {
                 let accounts = accounts(config).await?;
                 let account = accounts.create(&email, tier, role, Actor::Command).await?;
                 say(account.id.as_str());
+            }
+            Self::Invite { account } => {
+                let store = parts::open_store(config).await?;
+                let clock = clock::clock(config)?;
+                let accounts =
+                    Accounts::new(store.accounts(), Arc::clone(&clock), config.environment);
+                let account = accounts.find(&account).await?;
+                let sign_in = people::sign_in(config, &store, &clock)?;
+                let (token, _) = sign_in.invite(&account.id, Actor::Command).await?;
+                let web_url = people::web_url(config, config.web_addr);
+                say(&format!("{web_url}/link/{}", token.expose()));
             }
             Self::Suspend(Reasoned { account, reason }) => {
                 let (accounts, account) = found(config, &account).await?;

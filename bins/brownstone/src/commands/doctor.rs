@@ -11,6 +11,7 @@ use crate::{
     clock,
     config::Config,
     parts::{self, Origin},
+    rates,
 };
 
 /// How long one check may take.
@@ -65,7 +66,8 @@ pub(crate) async fn doctor(config: &Config, sources: bool) -> anyhow::Result<Exi
     );
     let city = parts::city(config, &clock, &Origin::Configured)?;
     Findings::good("addresses", city.geocoder.name());
-    for upstream in &city.upstreams {
+    let (_, publishers_of_rates) = rates::feeds(config, &Origin::Configured)?;
+    for upstream in city.upstreams.iter().chain(&publishers_of_rates) {
         let request = brownstone_upstream::Request::get(Vec::<String>::new());
         match upstream.get(request, Instant::now() + PATIENCE).await {
             Ok(response) => Findings::good(

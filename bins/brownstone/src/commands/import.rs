@@ -15,7 +15,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use zip::ZipArchive;
 
 use super::{complain, say};
-use crate::{config::Config, parts};
+use crate::{addresses, config::Config, parts};
 
 /// What can be imported.
 #[derive(Debug, Subcommand)]
@@ -38,34 +38,82 @@ impl ImportCommand {
         store.stamp(DatabaseKind::Real).await?;
         let data_dir = config.data_dir.clone();
         let place = parts::pad_index(config);
-        tokio::task::spawn_blocking(move || {
+        let prepared = tokio::task::spawn_blocking(move || {
             std::fs::create_dir_all(&data_dir)
                 .with_context(|| format!("cannot make the folder {}", data_dir.display()))?;
-            pad(&path, &place)
+            Prepared::make(&path, place)
         })
         .await
-        .context("the import broke off")?
+        .context("the import broke off")??;
+        if addresses::is_shared(config) {
+            // Before this instance's own file is replaced: a server on it would fetch the old one back.
+            let bytes = std::fs::read(&prepared.beside)?;
+            store
+                .put_index_file(addresses::INDEX_NAME, &prepared.version, &bytes)
+                .await
+                .context("the index cannot be kept in the database")?;
+        }
+        prepared.put_in_place()
     }
 }
 
-/// Builds the index of the release at `path` and puts it in its place.
-fn pad(path: &Path, place: &Path) -> anyhow::Result<()> {
-    let bar = bar();
-    let read = read(path, &bar).with_context(|| format!("{} cannot be imported", path.display()));
-    bar.finish_and_clear();
-    let (index, stats) = read?;
-    put_in_place(&index, place)
-        .with_context(|| format!("the index {} cannot be written", place.display()))?;
-    name_bad_lines(&stats);
-    say(&format!(
-        "imported {} address rows, {} buildings, {} lots, {} streets; the index has {:.1} MB",
-        stats.rows,
-        stats.buildings,
-        stats.lots,
-        stats.streets,
-        index.size() as f64 / 1e6,
-    ));
-    Ok(())
+/// A checked index beside its place. Dropped before it is put there, it goes.
+struct Prepared {
+    beside: PathBuf,
+    place: PathBuf,
+    version: String,
+    /// What to say when it is in place.
+    said: String,
+}
+
+impl Prepared {
+    /// Builds the index of the release at `path`, writes it beside its place, and checks what was written. Until it is put
+    /// in place the old one stays.
+    fn make(path: &Path, place: PathBuf) -> anyhow::Result<Self> {
+        let bar = bar();
+        let read =
+            read(path, &bar).with_context(|| format!("{} cannot be imported", path.display()));
+        bar.finish_and_clear();
+        let (index, stats) = read?;
+        let prepared = Self {
+            beside: place.with_extension(format!("index.{}.checked", std::process::id())),
+            place,
+            version: index.version(),
+            said: format!(
+                "imported {} address rows, {} buildings, {} lots, {} streets; the index has {:.1} MB",
+                stats.rows,
+                stats.buildings,
+                stats.lots,
+                stats.streets,
+                index.size() as f64 / 1e6,
+            ),
+        };
+        let written = (|| {
+            index.save(&prepared.beside)?;
+            PadIndex::open(&prepared.beside)?.verify()
+        })();
+        written.with_context(|| prepared.unwritable())?;
+        name_bad_lines(&stats);
+        Ok(prepared)
+    }
+
+    fn unwritable(&self) -> String {
+        format!("the index {} cannot be written", self.place.display())
+    }
+
+    /// Moves it to its place in one step.
+    fn put_in_place(self) -> anyhow::Result<()> {
+        std::fs::rename(&self.beside, &self.place).with_context(|| self.unwritable())?;
+        say(&self.said);
+        Ok(())
+    }
+}
+
+impl Drop for Prepared {
+    fn drop(&mut self) {
+        // It is gone already where it was put in its place.
+        let _ = std::fs::remove_file(&self.beside);
+    }
 }
 
 fn name_bad_lines(stats: &PadStats) {
@@ -79,23 +127,6 @@ fn name_bad_lines(stats: &PadStats) {
     if stats.bad_lines > NAMED as u64 {
         complain("  and more");
     }
-}
-
-/// Writes the index beside its place, checks what was written, and moves it there in one step. Until then the old one
-/// stays.
-fn put_in_place(index: &PadIndex, place: &Path) -> anyhow::Result<()> {
-    let beside = place.with_extension(format!("index.{}.checked", std::process::id()));
-    let placed = (|| {
-        index.save(&beside)?;
-        PadIndex::open(&beside)?.verify()?;
-        std::fs::rename(&beside, place)?;
-        anyhow::Ok(())
-    })();
-    if placed.is_err() {
-        // The first error is the one that matters.
-        let _ = std::fs::remove_file(&beside);
-    }
-    placed
 }
 
 /// Progress on a terminal; elsewhere nothing.
@@ -260,8 +291,12 @@ mod tests {
         release_zip(&place("release.zip"));
         let imported = |path: &Path| {
             let index = place("pad.index");
-            pad(path, &index).unwrap();
-            std::fs::read(index).unwrap()
+            let prepared = Prepared::make(path, index.clone()).unwrap();
+            assert!(!index.exists(), "not before it is put in place");
+            prepared.put_in_place().unwrap();
+            let bytes = std::fs::read(&index).unwrap();
+            std::fs::remove_file(index).unwrap();
+            bytes
         };
         let from_folder = imported(folder.path());
         assert_eq!(from_folder, imported(&place("bobaadr.txt")));
@@ -272,7 +307,10 @@ mod tests {
     fn what_is_no_release_is_refused() {
         let folder = tempfile::tempdir().unwrap();
         let index = folder.path().join("pad.index");
-        let why = |path: &Path| format!("{:#}", pad(path, &index).unwrap_err());
+        let why = |path: &Path| {
+            let made = Prepared::make(path, index.clone());
+            format!("{:#}", made.err().expect("it is refused"))
+        };
         assert!(why(folder.path()).contains("there is no bobaadr.txt"));
         let text = folder.path().join("notes.txt");
         std::fs::write(&text, "no archive").unwrap();

@@ -1,9 +1,12 @@
 //! The operator's commands.
 
 mod accounts;
+mod backtest;
 mod doctor;
 mod import;
 mod records;
+mod sync;
+mod sync_listings;
 
 use std::{io::Write as _, path::PathBuf, process::ExitCode};
 
@@ -86,6 +89,9 @@ enum Command {
     /// Import what the city publishes as files
     #[command(subcommand)]
     Import(import::ImportCommand),
+    /// Fetch now what is otherwise fetched when it is due
+    #[command(subcommand)]
+    Sync(sync::SyncCommand),
     /// Look an address up in the terminal; no server, no budget
     Lookup {
         /// An address, a BBL or a BIN
@@ -102,6 +108,8 @@ enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// Value past sales by what was known before them, and print how wrong that was
+    Backtest(backtest::BacktestArgs),
     /// The registered sources, one a line
     Sources {
         /// The page of all sources, as it stands in docs/sources.md
@@ -141,6 +149,7 @@ impl Cli {
             Command::Limits(command) => command.run(&config).await?,
             Command::Key(command) => command.run(&config).await?,
             Command::Import(command) => command.run(&config).await?,
+            Command::Sync(command) => return command.run(&config).await,
             Command::Lookup { address, json } => {
                 return records::lookup(&config, address, json).await;
             }
@@ -148,6 +157,7 @@ impl Cli {
                 return records::resolve(&config, address, json).await;
             }
             Command::Sources { page } => records::sources(&config, page)?,
+            Command::Backtest(args) => args.run()?,
             Command::Config => say(layers.describe().trim_end()),
             Command::Backup { path } => {
                 let store = brownstone_store::Store::open(&config.database_url)?;

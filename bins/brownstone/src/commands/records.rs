@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::{complain, say};
 use crate::{
-    clock,
+    addresses, clock,
     config::Config,
     parts::{self, Origin},
 };
@@ -22,7 +22,10 @@ pub(crate) async fn lookup(
 ) -> anyhow::Result<ExitCode> {
     let clock = clock::clock(config)?;
     let store = parts::open_store(config).await?;
+    addresses::bring_up_to_date(config, &store).await;
     let city = parts::city(config, &clock, &Origin::Configured)?;
+    let listings = crate::listings::listings(config, &store, &clock, &city, &Origin::Configured)?;
+    listings.refresh().await?;
     let lookups = parts::lookups(&store, &city, &clock, false);
     let fields = json!({"address": address});
     let request: LookupRequest = match fields.as_object().map(brownstone_service::fields::lookup) {
@@ -121,6 +124,10 @@ pub(crate) async fn resolve(
     json: bool,
 ) -> anyhow::Result<ExitCode> {
     let clock = clock::clock(config)?;
+    if addresses::is_shared(config) {
+        let store = parts::open_store(config).await?;
+        addresses::bring_up_to_date(config, &store).await;
+    }
     let city = parts::city(config, &clock, &Origin::Configured)?;
     let mut all_resolved = true;
     match address {

@@ -4,7 +4,7 @@ use brownstone_domain::Limits;
 use time::Duration;
 
 use super::fixtures::{MOMENT, a_line, actions, an_account, with_account};
-use crate::model::{Account, Overrides, Role, Suspension, Tier};
+use crate::model::{Account, CeilingChange, Overrides, OverridesChange, Role, Suspension, Tier};
 use crate::traits::{AccountStore, StoreError};
 
 /// Every field is read back as written, microseconds included, by id and by e-mail address; an unknown one is `None`.
@@ -111,30 +111,64 @@ pub async fn a_suspension_is_set_replaced_and_lifted(store: &dyn AccountStore) {
     assert_eq!(found, Some(account));
 }
 
-/// Both ceilings are replaced at once, `None` clears, and the greatest values (more than 31 bits) survive.
-pub async fn ceilings_are_replaced_both_and_hold_the_greatest_values(store: &dyn AccountStore) {
+/// A ceiling that is kept stays, the other changes, `Default` clears, and the greatest values (more than 31 bits) survive; what
+/// then stands is returned.
+pub async fn each_ceiling_changes_alone_and_holds_the_greatest_values(store: &dyn AccountStore) {
+    use CeilingChange::{Default, Keep, Set};
+
     let account = with_account(store).await;
-    for overrides in [
-        Overrides {
-            per_minute: Some(Limits::MAX_PER_MINUTE),
-            per_day: Some(Limits::MAX_PER_DAY),
-        },
-        Overrides {
-            per_minute: None,
-            per_day: Some(0),
-        },
-        Overrides::default(),
+    for (per_minute, per_day, then) in [
+        (
+            Set(Limits::MAX_PER_MINUTE),
+            Set(Limits::MAX_PER_DAY),
+            (Some(Limits::MAX_PER_MINUTE), Some(Limits::MAX_PER_DAY)),
+        ),
+        (Keep, Set(0), (Some(Limits::MAX_PER_MINUTE), Some(0))),
+        (Default, Keep, (None, Some(0))),
+        (Keep, Keep, (None, Some(0))),
+        (Set(7), Default, (Some(7), None)),
+        (Default, Default, (None, None)),
     ] {
-        store
-            .set_overrides(
-                &account.id,
-                overrides,
-                &a_line(&account.id, "limits.set", MOMENT),
-            )
+        let change = OverridesChange {
+            per_minute,
+            per_day,
+        };
+        let line = a_line(&account.id, "limits.set", MOMENT);
+        let stands = store
+            .change_overrides(&account.id, change, &line)
             .await
             .expect("the account is there");
+        assert_eq!((stands.per_minute, stands.per_day), then, "{change:?}");
         let found = store.account(&account.id).await.expect("an answer");
-        assert_eq!(found.map(|found| found.overrides), Some(overrides));
+        assert_eq!(found.map(|found| found.overrides), Some(stands));
+    }
+}
+
+/// One changes the minute, another the day, many times at once: neither undoes the other.
+pub async fn changes_of_both_ceilings_at_one_time_are_both_kept(store: &dyn AccountStore) {
+    let account = with_account(store).await;
+    for n in 1..=10 {
+        let change = async |change: OverridesChange| {
+            let line = a_line(&account.id, "limits.set", MOMENT);
+            let done = store.change_overrides(&account.id, change, &line).await;
+            done.expect("the account is there");
+        };
+        tokio::join!(
+            change(OverridesChange {
+                per_minute: CeilingChange::Set(n),
+                ..OverridesChange::default()
+            }),
+            change(OverridesChange {
+                per_day: CeilingChange::Set(n),
+                ..OverridesChange::default()
+            }),
+        );
+        let found = store.account(&account.id).await.expect("an answer");
+        let both = Overrides {
+            per_minute: Some(n),
+            per_day: Some(n),
+        };
+        assert_eq!(found.map(|found| found.overrides), Some(both));
     }
 }
 
@@ -151,7 +185,7 @@ pub async fn the_audit_trail_is_newest_first_and_limited(store: &dyn AccountStor
     ] {
         let line = a_line(&account.id, action, MOMENT + Duration::microseconds(micros));
         store
-            .set_overrides(&account.id, Overrides::default(), &line)
+            .change_overrides(&account.id, OverridesChange::CLEAR, &line)
             .await
             .expect("the account is there");
         written.push(line);
@@ -185,8 +219,13 @@ pub async fn a_change_that_fails_leaves_no_audit_line(store: &dyn AccountStore) 
             .await,
         store.set_suspension(&nobody, None, &line).await,
         store
-            .set_overrides(&nobody, Overrides::default(), &line)
-            .await,
+            .change_overrides(&nobody, OverridesChange::CLEAR, &line)
+            .await
+            .map(drop),
+        store
+            .change_overrides(&nobody, OverridesChange::default(), &line)
+            .await
+            .map(drop),
     ] {
         assert!(
             matches!(refused, Err(StoreError::NotFound(_))),

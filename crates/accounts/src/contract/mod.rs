@@ -31,7 +31,8 @@ macro_rules! account_store_contract {
             accounts_come_back_whole
             an_email_address_belongs_to_one_account
             a_suspension_is_set_replaced_and_lifted
-            ceilings_are_replaced_both_and_hold_the_greatest_values
+            each_ceiling_changes_alone_and_holds_the_greatest_values
+            changes_of_both_ceilings_at_one_time_are_both_kept
             the_audit_trail_is_newest_first_and_limited
             a_change_that_fails_leaves_no_audit_line
         }
@@ -62,6 +63,8 @@ macro_rules! usage_store_contract {
             great_counts_survive
             a_batch_is_kept_whole_or_not_at_all
             batches_at_the_same_time_lose_nothing
+            a_batch_sent_again_counts_once
+            a_batch_that_was_refused_may_be_sent_again
         }
     };
 }

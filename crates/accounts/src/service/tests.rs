@@ -203,7 +203,7 @@ async fn limits_given_are_set_and_the_others_left() {
     let line = world.last_line(&id).await;
     assert_eq!(
         (line.action.as_str(), line.detail.as_str()),
-        ("limits.set", "per minute 500, per day 0")
+        ("limits.set", "per minute 500, per day unchanged")
     );
 
     let lines = world.lines(&id).await;

@@ -155,6 +155,54 @@ async fn a_write_that_fails_loses_nothing_and_is_tried_again() {
     assert_eq!(stored(&store).await, (all, all * 10));
 }
 
+/// The store has the batch and its answer does not arrive: what is counted meanwhile, read, and sent again counts once.
+#[tokio::test(start_paused = true)]
+async fn a_batch_whose_answer_is_lost_is_counted_once() {
+    let store = Arc::new(Probe::default());
+    let recorder = UsageRecorder::start(store.clone());
+    recorder.record(counter(Operation::LookupProperty), one_call());
+    store.lose_answers(true);
+    for _ in 0..3 {
+        recorder.flush().await.unwrap_err();
+        recorder.record(counter(Operation::LookupProperty), one_call());
+        assert_eq!(stored(&store).await, (1, 10), "the same batch, once");
+    }
+    recorder.usage(&account(), DAY).await.unwrap_err();
+    store.lose_answers(false);
+    let rows = recorder.usage(&account(), DAY).await.unwrap();
+    assert_eq!(total(&rows), (4, 40), "read before it is written");
+    recorder.flush().await.unwrap();
+    assert_eq!(stored(&store).await, (4, 40));
+    // And the batches after it are not taken for it.
+    recorder.record(counter(Operation::LookupProperty), one_call());
+    recorder.flush().await.unwrap();
+    assert_eq!(stored(&store).await, (5, 50));
+}
+
+/// A reader who settles a doubtful batch, and leaves in the middle.
+#[tokio::test(start_paused = true)]
+async fn a_reader_who_leaves_while_a_batch_is_sent_again_loses_nothing() {
+    let store = Arc::new(Probe::default());
+    let recorder = Arc::new(UsageRecorder::start(store.clone()));
+    recorder.record(counter(Operation::LookupProperty), one_call());
+    store.lose_answers(true);
+    recorder.flush().await.unwrap_err();
+    store.lose_answers(false);
+    let gate = store.stop_writes(When::AfterWrite);
+    let read = {
+        let recorder = Arc::clone(&recorder);
+        tokio::spawn(async move { recorder.usage(&account(), DAY).await })
+    };
+    gate.reached().await;
+    read.abort();
+    assert!(read.await.unwrap_err().is_cancelled());
+    store.stop_writes_no_more();
+    let rows = recorder.usage(&account(), DAY).await.unwrap();
+    assert_eq!(total(&rows), (1, 10));
+    recorder.flush().await.unwrap();
+    assert_eq!(stored(&store).await, (1, 10));
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_flush_that_is_given_up_loses_nothing() {
     let store = Arc::new(Probe::default());

@@ -51,6 +51,11 @@ impl AsRef<[u8]> for Part {
     }
 }
 
+#[cfg(test)]
+thread_local! {
+    static WORK: std::cell::Cell<(usize, usize)> = const { std::cell::Cell::new((0, 0)) };
+}
+
 /// An address index of the whole city.
 ///
 /// It is immutable, and cheap to share. Opening a file maps it and reads its header only.
@@ -211,6 +216,11 @@ impl PadIndex {
         })
     }
 
+    /// What tells this index from one of other contents: eight hexadecimal digits of its sum.
+    pub fn version(&self) -> String {
+        format!("{:08x}", self.layout.body_sum)
+    }
+
     /// Size of the index in bytes.
     pub fn size(&self) -> usize {
         self.layout.total
@@ -233,12 +243,27 @@ impl PadIndex {
             .unwrap_or_default()
     }
 
+    /// How many names were looked up and how many walks over names were made on this thread: a measure of work that no
+    /// busy machine changes.
+    #[cfg(test)]
+    pub(crate) fn work() -> (usize, usize) {
+        WORK.get()
+    }
+
+    #[cfg(test)]
+    fn tally(lookups: usize, walks: usize) {
+        let (a, b) = WORK.get();
+        WORK.set((a + lookups, b + walks));
+    }
+
     /// The streets of a borough with this folded name.
     pub(crate) fn streets(
         &self,
         borough: Borough,
         key: &str,
     ) -> impl Iterator<Item = Posting> + '_ {
+        #[cfg(test)]
+        Self::tally(1, 0);
         let mut bytes = [0_u8; 128];
         let length = key.len() + 1;
         let value = bytes.get_mut(..length).and_then(|full| {
@@ -276,6 +301,8 @@ impl PadIndex {
         automaton: impl Automaton,
         most: usize,
     ) -> Vec<Posting> {
+        #[cfg(test)]
+        Self::tally(0, 1);
         let first = [b'0' + borough.digit()];
         let after = [b'1' + borough.digit()];
         let mut found = self

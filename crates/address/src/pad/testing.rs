@@ -87,6 +87,8 @@ pub(crate) fn sort_format(shown: &str) -> String {
         "1/3" => "BJ".to_owned(),
         "1/4" => "BK".to_owned(),
         "FRONT" => "AB".to_owned(),
+        "BA" => "DO".to_owned(),
+        "B GARAGE" => "DP".to_owned(),
         letter => {
             let place = letter.as_bytes()[0] - b'A';
             match place {

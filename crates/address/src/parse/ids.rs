@@ -14,7 +14,7 @@ pub(super) fn bare(tokens: &[Token<'_>]) -> Option<Kind> {
         all => all,
     };
     let tokens = match tokens {
-        [comma, rest @ ..] if comma.is_break() => rest,
+        [mark, rest @ ..] if mark.is_break() || matches!(mark.text, "#" | "NO" | "NUMBER") => rest,
         all => all,
     };
     match tokens {

@@ -4,13 +4,14 @@
 //! order of likelihood, and the resolver takes the first reading that exists.
 
 mod ids;
+mod lead;
 mod number;
 mod segments;
 mod states;
 mod street;
 mod tail;
 
-use brownstone_domain::{Bbl, Bin, Borough};
+use brownstone_domain::{Bbl, Bin};
 
 pub use self::tail::{NewYork, Where};
 use crate::{
@@ -83,12 +84,12 @@ impl AddressText {
 /// Something the caller should know about how the text was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Note {
-    /// A borough's name was misspelled.
+    /// A borough's or a city's name was misspelled.
     Misspelled {
         /// As typed.
         typed: String,
         /// As read.
-        borough: Borough,
+        read: String,
     },
     /// Words in a part of their own that are no part of an address.
     Ignored(String),
@@ -107,7 +108,7 @@ impl Note {
     /// The sentence for the caller.
     pub(crate) fn sentence(&self) -> String {
         match self {
-            Self::Misspelled { typed, borough } => format!("\"{typed}\" was read as {borough}."),
+            Self::Misspelled { typed, read } => format!("\"{typed}\" was read as {read}."),
             Self::Ignored(text) => format!("\"{text}\" is no part of the address and was ignored."),
             Self::FirstOfSeveral => {
                 "Several house numbers were typed; the first was taken.".to_owned()
@@ -147,16 +148,20 @@ pub fn parse(text: &str) -> Result<Typed, &'static str> {
         });
     }
     let mut tail = tail::read(&clean, &tokens, &mut notes);
-    if tail.place.is_silent() {
+    if !tail.place.says_city() && tail.place.outside.is_none() {
         // The city may stand before a unit, or before words that say nothing: `100 BROADWAY, BROOKLYN, APT 4C`.
-        for at in segments::earlier_ends(&tokens) {
+        for at in segments::earlier_ends(tokens.get(..tail.end).unwrap_or_default()) {
             let (head, rest) = tokens.split_at_checked(at).unwrap_or((&tokens, &[]));
-            let earlier = tail::read(&clean, head, &mut notes);
-            if !earlier.place.is_silent() {
+            let mut noticed = Vec::new();
+            let earlier = tail::read(&clean, head, &mut noticed);
+            if earlier.place.adds_to(&tail.place) {
+                notes.append(&mut noticed);
                 let kept = head.get(..earlier.end).unwrap_or_default();
-                tokens = [kept, &[Token::new(",")], rest].concat();
+                let unread = rest.get(..tail.end.saturating_sub(at)).unwrap_or_default();
+                let place = earlier.place.with(tail.place);
+                tokens = [kept, &[Token::new(",")], unread].concat();
                 tail = tail::Read {
-                    place: earlier.place,
+                    place,
                     end: tokens.len(),
                 };
                 break;
@@ -164,8 +169,16 @@ pub fn parse(text: &str) -> Result<Typed, &'static str> {
         }
     }
     let mut place = tail.place;
+    if !place.says_city()
+        && let Some((words, first)) = lead::read(&clean, &tokens, &place)
+    {
+        // `BROOKLYN 100 BROADWAY`, `10118, 350 5 AVENUE`.
+        tokens.drain(..words);
+        tail.end = tail.end.saturating_sub(words);
+        place = first.with(place);
+    }
     if place.is_silent()
-        && let Some(first) = segments::leading_place(&tokens)
+        && let Some(first) = lead::first_part(&tokens)
     {
         place.take(first);
     }

@@ -13,6 +13,8 @@ pub(super) struct Read {
     pub(super) taken: usize,
     /// A direction that was glued to it: `110E 28 STREET`.
     pub(super) direction: Option<&'static str>,
+    /// A direction that may have been glued to it, where its letter may as well be its suffix: `824E NEW YORK AVENUE`.
+    pub(super) or_direction: Option<&'static str>,
     /// Whether more numbers were typed than this one.
     pub(super) several: bool,
     /// The other way to read it, with fewer words taken.
@@ -26,6 +28,7 @@ pub(super) fn read(words: &[Token<'_>]) -> Option<Read> {
         number: TypedNumber::plain(0, Suffix::NONE),
         taken: 1,
         direction: None,
+        or_direction: None,
         several: false,
         or_only: None,
     };
@@ -33,6 +36,11 @@ pub(super) fn read(words: &[Token<'_>]) -> Option<Read> {
         let (value, taken) = spelled(words)?;
         read.number = TypedNumber::plain(value, Suffix::NONE);
         read.taken = taken;
+        if taken > 1 {
+            // `FIVE TEN EYCK STREET`: the second word may be the street's.
+            let one = TypedNumber::plain(u32::from(first.word.number), Suffix::NONE);
+            read.or_only = Some((one, 1));
+        }
     } else if is_fraction(first.text) {
         read.number = TypedNumber::plain(0, Suffix::from_text(first.text)?);
     } else {
@@ -46,7 +54,11 @@ pub(super) fn read(words: &[Token<'_>]) -> Option<Read> {
     suffix_words(&mut read, words);
     more_numbers(&mut read, words);
     let rest = words.get(read.taken..).unwrap_or_default();
-    if starts_a_street(rest) {
+    // `72 CRESCENT` is a street; `27-12 CRESCENT` has a number.
+    let hyphenated = first.text.contains('-') && read.taken == 1;
+    let named = hyphenated
+        && matches!(rest, [only] | [only, _] if only.any(TYPE) && rest.get(1).is_none_or(Token::is_break));
+    if named || starts_a_street(rest) {
         Some(read)
     } else {
         // `350 5` and nothing after: the number alone may still have a street.
@@ -56,6 +68,7 @@ pub(super) fn read(words: &[Token<'_>]) -> Option<Read> {
             number,
             taken,
             direction: None,
+            or_direction: None,
             several: false,
             or_only: None,
         })
@@ -172,6 +185,12 @@ fn shape(text: &str) -> Option<Shape> {
     }
 }
 
+/// How many digits a word starts with.
+fn digit_count(text: &str) -> u8 {
+    let count = text.bytes().take_while(u8::is_ascii_digit).count();
+    u8::try_from(count).unwrap_or(u8::MAX)
+}
+
 /// Leading digits as a value and how many, with what follows them.
 fn digits(text: &str) -> Option<((u32, u8), &str)> {
     let count = text.bytes().take_while(u8::is_ascii_digit).count();
@@ -195,20 +214,37 @@ pub(super) fn is_fraction(text: &str) -> bool {
     matches!(text, "1/2" | "1/3" | "2/3" | "1/4" | "3/4" | "1/5")
 }
 
-/// `ONE BRYANT PARK`, `TWENTY FIVE BROAD STREET`.
+/// `ONE BRYANT PARK`, `TWENTY FIVE BROAD STREET`, `ONE HUNDRED TEN`, `ONE FIFTY`.
 fn spelled(words: &[Token<'_>]) -> Option<(u32, usize)> {
-    let first = words.first()?;
-    let mut value = u32::from(first.word.number);
-    let mut taken = 1;
-    if value >= 20
-        && let Some(more) = words
-            .get(1)
-            .filter(|t| t.any(CARDINAL) && t.word.number < 10)
-    {
-        value += u32::from(more.word.number);
-        taken = 2;
+    let cardinal = |at: usize| {
+        words
+            .get(at)
+            .filter(|t| t.any(CARDINAL))
+            .map(|t| u32::from(t.word.number))
+    };
+    // Below a hundred.
+    let small = |at: usize| match (cardinal(at)?, cardinal(at + 1)) {
+        (tens, Some(more)) if (20..100).contains(&tens) && more < 10 => Some((tens + more, 2)),
+        (value, _) if value < 100 => Some((value, 1)),
+        _ => None,
+    };
+    let (value, mut taken) = small(0)?;
+    let hundred = words.get(taken).is_some_and(|t| t.text == "HUNDRED");
+    if hundred {
+        taken += 1;
+        if words.get(taken).is_some_and(|t| t.text == "AND") {
+            taken += 1;
+        }
+        let (more, words) = small(taken).unwrap_or((0, 0));
+        return Some((value * 100 + more, taken + words));
     }
-    Some((value, taken))
+    // As it is spoken: `ONE FIFTY COURT STREET`.
+    match small(taken) {
+        Some((more, words)) if value < 10 && more >= 10 => {
+            Some((value * 100 + more, taken + words))
+        }
+        _ => Some((value, taken)),
+    }
 }
 
 /// `110E 28 STREET` is number 110; `423N EAST 137 STREET` has a suffix.
@@ -227,6 +263,12 @@ fn glued_direction(read: &mut Read, words: &[Token<'_>]) {
         read.or_only = Some((read.number, 1));
         read.direction = Some(direction);
         read.number.left_suffix = Suffix::NONE;
+    } else if read.number.dash.is_none()
+        && words
+            .get(1)
+            .is_some_and(|t| !t.starts_with_digit() && !t.any(DIRECTION | TYPE))
+    {
+        read.or_direction = Some(direction);
     }
 }
 
@@ -235,15 +277,20 @@ fn broken_digits(read: &mut Read, words: &[Token<'_>]) {
     let (Some(next), Some(after)) = (words.get(1), words.get(2)) else {
         return;
     };
-    if read.taken != 1 || !next.all_digits() || read.direction.is_some() {
+    // The right part may have a letter: `31 07A STARR AVENUE`.
+    let right = shape(next.text).filter(|right| right.number.dash.is_none() && !right.several);
+    let Some(right) = right.filter(|_| read.taken == 1 && read.direction.is_none()) else {
         return;
-    }
-    let value: u32 = next.text.parse().unwrap_or(u32::MAX);
-    let street_next = after.any(TYPE) || after.text == "ST" || after.is_break();
+    };
+    let (value, suffix) = (right.number.left, right.number.left_suffix);
+    let digits = digit_count(next.text);
+    let rest = words.get(2..).unwrap_or_default();
+    let street_next = is_type_of_before(after, rest) || after.is_break();
     match read.number.dash {
         Some(dash)
             if dash.digits == 1
                 && next.text.len() == 1
+                && suffix.is_none()
                 && !street_next
                 && dash.suffix.is_none()
                 && read.number.to.is_none() =>
@@ -258,14 +305,14 @@ fn broken_digits(read: &mut Read, words: &[Token<'_>]) {
         None if !street_next
             && read.number.left_suffix.is_none()
             && read.number.left <= 999
-            && (2..=3).contains(&next.text.len())
+            && (2..=3).contains(&digits)
             && !after.any(UNIT | CROSS) =>
         {
             read.or_only = Some((read.number, 1));
             read.number.dash = Some(Dash {
                 value,
-                digits: u8::try_from(next.text.len()).unwrap_or(3),
-                suffix: Suffix::NONE,
+                digits,
+                suffix,
             });
             read.taken = 2;
         }
@@ -292,7 +339,7 @@ fn more_numbers(read: &mut Read, words: &[Token<'_>]) {
                     (None, None) => {
                         read.number.dash = Some(Dash {
                             value: end.number.left,
-                            digits: 5,
+                            digits: next.map_or(5, |t| digit_count(t.text)),
                             suffix: end.number.left_suffix,
                         });
                     }
@@ -301,7 +348,7 @@ fn more_numbers(read: &mut Read, words: &[Token<'_>]) {
                 read.taken += 2;
             }
             ("&" | "AND" | "," | "TO", Some(_))
-                if starts_a_street(rest) && is_second(next, rest) =>
+                if (starts_a_street(rest) || goes_on(rest)) && is_second(next, rest) =>
             {
                 read.several = true;
                 read.taken += 2;
@@ -310,6 +357,12 @@ fn more_numbers(read: &mut Read, words: &[Token<'_>]) {
             _ => return,
         }
     }
+}
+
+/// Whether a list of numbers goes on: `& 124` of `120, 122 & 124 BROADWAY`.
+fn goes_on(rest: &[Token<'_>]) -> bool {
+    matches!(rest, [joint, number, ..]
+        if matches!(joint.text, "&" | "AND" | ",") && shape(number.text).is_some())
 }
 
 /// Whether a second number is one, and not a numbered street: `219 Y STREET`, not `5 AVENUE` nor `5TH AVENUE`.

@@ -2,7 +2,7 @@
 
 use super::{AddressText, Kind, Note, number, street};
 use crate::{
-    area::{self, Place},
+    area,
     fold::{Spelling, StreetName, ending_fits, fold, is_first},
     house::{Suffix, TypedNumber},
     words::{ALONE, CARDINAL, CROSS, DIRECTION, FLOOR, NEAR, TYPE, Token, UNIT},
@@ -76,13 +76,6 @@ pub(super) fn earlier_ends(tokens: &[Token<'_>]) -> Vec<usize> {
         .map(|(at, _)| at)
         .take(PARTS);
     unit.into_iter().chain(breaks).collect()
-}
-
-/// The place that the first part is, where others follow: `BROOKLYN, 100 BROADWAY`.
-pub(super) fn leading_place(tokens: &[Token<'_>]) -> Option<Place> {
-    let end = tokens.iter().position(Token::is_break)?;
-    let first = street::text_of(tokens.get(..end)?)?;
-    area::place(&first)
 }
 
 /// Text before `AKA`, `A/K/A`.
@@ -167,10 +160,14 @@ fn prefix_unit(part: &[Token<'_>]) -> usize {
     }
 }
 
-/// A number behind words that are no street: `C/O DOHMH 42-09 28 STREET`.
+/// A number behind words that are no street: `C/O DOHMH 42-09 28 STREET`, `THE SHOP AT 223 WEST 14 STREET`.
 fn inner_number(part: &[Token<'_>]) -> Option<usize> {
     let street_before = |at: usize| {
         part.get(..at).is_some_and(|before| {
+            let before = match before {
+                [rest @ .., at] if at.text == "AT" => rest,
+                all => all,
+            };
             before
                 .iter()
                 .any(|t| t.any(TYPE | ALONE | DIRECTION | CROSS) || t.text == "ST")
@@ -222,6 +219,14 @@ fn address(all: &[Token<'_>], body: &[Token<'_>], main: &Main, notes: &mut Vec<N
         number: read.number,
         streets: street::split(words, [whole, directed], read.direction),
     }];
+    if let Some(direction) = read.or_direction {
+        let mut number = read.number;
+        number.left_suffix = Suffix::NONE;
+        readings.push(AddressText {
+            number,
+            streets: street::split(words, [None; 2], Some(direction)),
+        });
+    }
     if let Some((number, taken)) = read.or_only {
         let words = body.get(main.at + taken..end).unwrap_or_default();
         readings.push(AddressText {

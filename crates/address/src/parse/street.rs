@@ -42,6 +42,15 @@ pub(super) fn split(
                 named(words.get(..end).unwrap_or_default()),
                 unit_text(left),
             );
+            // `LONGWOOD AVENUE EAST WING`: the direction may be the unit's.
+            let directed = end >= 3 && words.get(end - 1).is_some_and(|t| t.any(DIRECTION));
+            if directed && left.first().is_some_and(|t| t.any(UNIT_AFTER_STREET)) {
+                push(
+                    &mut streets,
+                    named(words.get(..end - 1).unwrap_or_default()),
+                    unit_text(words.get(end - 1..).unwrap_or_default()),
+                );
+            }
         } else {
             push(
                 &mut streets,
@@ -143,8 +152,12 @@ fn street_end(words: &[Token<'_>]) -> usize {
             end += 1;
             continue;
         }
-        let direction = words.get(end).filter(|t| t.any(DIRECTION));
         let follows = words.get(end + 1);
+        // `NO. 4` is a unit's number, and no north.
+        let numbered = follows.is_some_and(Token::starts_with_digit);
+        let direction = words
+            .get(end)
+            .filter(|t| t.any(DIRECTION) && !(numbered && t.text == "NO"));
         let meant = direction.is_some_and(|t| t.text.len() > 2)
             || follows.is_none_or(|t| {
                 t.any(UNIT_AFTER_STREET) || t.starts_with_digit() || typed(end + 1)
@@ -184,6 +197,7 @@ pub(super) fn looks_like_unit(words: &[Token<'_>]) -> bool {
     words.first().is_some_and(|t| {
         t.starts_with_digit()
             || t.any(UNIT | UNIT_AFTER_STREET)
+            || (t.any(NOISE) && words.get(1).is_some_and(Token::starts_with_digit))
             || (t.is_letter() && words.len() <= 2)
             || (words.len() == 1 && t.text.len() <= 4 && t.text.bytes().any(|b| b.is_ascii_digit()))
     }) && words.len() <= 8

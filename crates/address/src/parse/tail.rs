@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     area::{self, Boroughs, Place, PlaceKind, ZipArea},
-    words::{ALONE, DIRECTION, TYPE, Token},
+    words::{ALONE, DIRECTION, SPELLING, TYPE, Token},
 };
 
 /// Whether `New York` was typed, and as what.
@@ -28,6 +28,8 @@ pub enum NewYork {
 pub struct Where {
     /// A borough by name.
     pub named: Option<Borough>,
+    /// Boroughs, or cities of one, that contradict the first: no one can tell which is meant.
+    pub(crate) also: Boroughs,
     /// The boroughs of a city or neighbourhood typed.
     pub hinted: Boroughs,
     /// Whether that is a post-office city of Queens, which is as good as the borough's name.
@@ -109,6 +111,41 @@ impl Where {
         !self.says_city() && self.new_yorks == 0 && self.zip.is_none() && self.outside.is_none()
     }
 
+    /// Whether this says something of where it is that `other` leaves open.
+    pub(super) fn adds_to(&self, other: &Self) -> bool {
+        if other.is_silent() {
+            return !self.is_silent();
+        }
+        self.says_city() || self.outside.is_some() || (self.zip.is_some() && other.zip.is_none())
+    }
+
+    /// What both say; where they differ, this one counts.
+    pub(super) fn with(mut self, other: Self) -> Self {
+        self.zip = self.zip.or(other.zip);
+        self.outside = self.outside.or(other.outside);
+        self.new_yorks = self.new_yorks.max(other.new_yorks);
+        self.new_york = self.new_york.max(other.new_york);
+        self.also = self.also.or(other.also);
+        if !self.says_city() {
+            self.named = other.named;
+            self.hinted = other.hinted;
+            self.is_city = other.is_city;
+            self.area = other.area;
+            self.on_the_line = other.on_the_line;
+        }
+        self
+    }
+
+    /// Takes note of `NY`, which counts once, or of `NEW YORK`, which counts twice: the city.
+    pub(super) fn see_new_york(&mut self, weight: u8) {
+        self.new_yorks = self.new_yorks.saturating_add(weight);
+        self.new_york = if self.new_yorks >= 2 {
+            NewYork::City
+        } else {
+            NewYork::State
+        };
+    }
+
     /// Words left over behind the street may be a city that we do not know. With the state behind them they are one, and
     /// outside; without it they leave a doubt.
     pub(super) fn look_at_the_rest(&mut self, body: &[Token<'_>], kind: &Kind, notes: &[Note]) {
@@ -144,9 +181,24 @@ impl Where {
     pub(super) fn take(&mut self, place: Place) {
         match place.kind {
             PlaceKind::Borough => {
-                self.named = self.named.or_else(|| place.boroughs.single());
+                let city_elsewhere = self.is_city && self.hinted.and(place.boroughs).is_empty();
+                match self.named {
+                    None => self.named = place.boroughs.single(),
+                    Some(named) => {
+                        self.also = self.also.or(place.boroughs.without(Boroughs::only(named)));
+                    }
+                }
+                if city_elsewhere {
+                    self.also = self.also.or(self.hinted);
+                }
             }
             PlaceKind::City | PlaceKind::Neighborhood | PlaceKind::Line => {
+                let elsewhere = self
+                    .named
+                    .is_some_and(|named| !place.boroughs.contains(named));
+                if place.kind == PlaceKind::City && elsewhere {
+                    self.also = self.also.or(place.boroughs);
+                }
                 if self.hinted.is_empty() {
                     self.hinted = place.boroughs;
                     self.is_city = place.kind != PlaceKind::Neighborhood;
@@ -189,6 +241,19 @@ pub(super) fn read(clean: &str, tokens: &[Token<'_>], notes: &mut Vec<Note>) -> 
     }
 }
 
+/// The text from one of its words to another.
+pub(super) fn text_between<'a>(
+    clean: &'a str,
+    first: &Token<'a>,
+    last: &Token<'a>,
+) -> Option<&'a str> {
+    // Both are slices of the text, so that the distance of their starts is a place in it.
+    let base = clean.as_ptr() as usize;
+    let start = (first.text.as_ptr() as usize).checked_sub(base)?;
+    let stop = (last.text.as_ptr() as usize).checked_sub(base)? + last.text.len();
+    clean.get(start..stop)
+}
+
 struct Tail<'t, 'a> {
     clean: &'a str,
     tokens: &'t [Token<'a>],
@@ -224,11 +289,7 @@ impl<'a> Tail<'_, 'a> {
     fn words(&self, from: usize) -> Option<&'a str> {
         let first = self.tokens.get(from)?;
         let last = self.tokens.get(self.end.checked_sub(1)?)?;
-        // Both are slices of the text, so that the distance of their starts is a place in it.
-        let base = self.clean.as_ptr() as usize;
-        let start = (first.text.as_ptr() as usize).checked_sub(base)?;
-        let stop = (last.text.as_ptr() as usize).checked_sub(base)? + last.text.len();
-        self.clean.get(start..stop)
+        text_between(self.clean, first, last)
     }
 
     fn last(&self, back: usize) -> Option<&Token<'a>> {
@@ -282,6 +343,14 @@ impl<'a> Tail<'_, 'a> {
             (2, "NY CITY", 2),
             (2, "N Y", 1),
             (1, "NYC", 2),
+            (1, "NEWYORK", 2),
+            (2, "NEW YROK", 2),
+            (2, "NEW YOK", 2),
+            (2, "NEW YOR", 2),
+            (2, "NEW YOKR", 2),
+            (2, "NEW YORKK", 2),
+            (2, "NWE YORK", 2),
+            (2, "NEW YOEK", 2),
             (1, "NY", 1),
             (1, "NYS", 1),
             (2, "NEW YORK", 2),
@@ -289,7 +358,21 @@ impl<'a> Tail<'_, 'a> {
         let ends = self.last(1).is_some_and(|t| {
             matches!(
                 t.text,
-                "CITY" | "STATE" | "C" | "Y" | "NYC" | "NY" | "NYS" | "YORK"
+                "CITY"
+                    | "STATE"
+                    | "C"
+                    | "Y"
+                    | "NYC"
+                    | "NY"
+                    | "NYS"
+                    | "YORK"
+                    | "NEWYORK"
+                    | "YROK"
+                    | "YOK"
+                    | "YOR"
+                    | "YOKR"
+                    | "YORKK"
+                    | "YOEK"
             )
         });
         if !ends {
@@ -337,7 +420,7 @@ impl<'a> Tail<'_, 'a> {
                     .get(start.wrapping_sub(1))
                     .is_some_and(Token::is_break);
                 let certain = outside_zip
-                    || (own_part && !IN_THE_CITY.contains(&text))
+                    || (!IN_THE_CITY.contains(&text) && (own_part || self.is_a_city(start)))
                     || (text == *code && UNMISTAKABLE.contains(code));
                 if certain && self.leaves_a_street(start) {
                     self.place.outside.get_or_insert_with(|| title(name));
@@ -349,11 +432,22 @@ impl<'a> Tail<'_, 'a> {
         false
     }
 
+    /// Whether the words before `end` are a part of their own that looks like a city's name: `120 BROADWAY, CAMBRIDGE` of
+    /// `120 BROADWAY, CAMBRIDGE MA`.
+    fn is_a_city(&self, end: usize) -> bool {
+        let before = self.tokens.get(..end).unwrap_or_default();
+        let part = before.rsplit(Token::is_break).next().unwrap_or_default();
+        let plain = |t: &Token<'_>| t.text.len() > 2 && t.word.is == 0 && !t.starts_with_digit();
+        part.len() < before.len() && (1..=3).contains(&part.len()) && part.iter().all(plain)
+    }
+
     fn area(&mut self) -> bool {
-        let longest = self.last(1).map_or(0, |t| area::longest_ending_in(t.text));
+        let longest = self.last(1).map_or(0, |t| {
+            area::longest_ending_in(t.text).max(area::longest_ending_in(t.word.full))
+        });
         for words in (1..=longest.min(self.end.saturating_sub(1))).rev() {
             let start = self.end - words;
-            let Some(place) = self.words(start).and_then(area::place) else {
+            let Some(place) = self.place_from(start) else {
                 continue;
             };
             if !self.leaves_a_street(start) || !self.may_be(place, start) {
@@ -366,16 +460,37 @@ impl<'a> Tail<'_, 'a> {
         false
     }
 
+    /// The place that the words from `start` to the end name, as they stand or with their abbreviations written out:
+    /// `FOREST HLS`, `KEW GDNS`.
+    fn place_from(&self, start: usize) -> Option<Place> {
+        if let Some(place) = self.words(start).and_then(area::place) {
+            return Some(place);
+        }
+        let words = self.tokens.get(start..self.end)?;
+        let short = |t: &Token<'_>| t.any(TYPE | SPELLING) && t.word.full != t.text;
+        if words.len() < 2 || !words.iter().any(short) || words.iter().any(Token::is_break) {
+            return None;
+        }
+        let full: Vec<&str> = words
+            .iter()
+            .map(|t| if short(t) { t.word.full } else { t.text })
+            .collect();
+        area::place(&full.join(" "))
+    }
+
     /// A borough's or a city's name is taken wherever a street is left before it; any other only where a street, a unit
     /// or a part of the text has ended.
     fn may_be(&self, place: Place, start: usize) -> bool {
         let before = self.tokens.get(start.wrapping_sub(1));
+        let typed = |t: &Token<'_>| t.text == "ST" || t.any(TYPE | ALONE | DIRECTION);
+        // After a number a street must have ended before: `1497 OCEAN PARKWAY` is no 1497 in a neighbourhood.
+        let part = self.tokens.get(..start).unwrap_or_default();
+        let part = part.rsplit(Token::is_break).next().unwrap_or_default();
         let ended = before.is_some_and(|t| {
             t.is_break()
                 || t.text == "-"
-                || t.text == "ST"
-                || t.any(TYPE | ALONE | DIRECTION)
-                || t.starts_with_digit()
+                || typed(t)
+                || (t.starts_with_digit() && (!t.all_digits() || part.iter().any(typed)))
         });
         match place.kind {
             PlaceKind::Borough | PlaceKind::City => true,
@@ -383,33 +498,48 @@ impl<'a> Tail<'_, 'a> {
         }
     }
 
+    /// A borough's or a city's name with a letter or two wrong, one word or two, where the street has ended.
     fn misspelled(&mut self, notes: &mut Vec<Note>) -> bool {
         if self.place.says_city() || self.end < 3 {
             return false;
         }
-        let start = self.end - 1;
-        let Some(token) = self.tokens.get(start) else {
-            return false;
-        };
-        if token.word.is != 0 || !self.leaves_a_street(start) {
-            return false;
-        }
-        let ended = self
-            .tokens
-            .get(start.wrapping_sub(1))
-            .is_some_and(|t| t.is_break() || t.text == "ST" || t.any(TYPE | ALONE));
-        match area::misspelled_borough(token.text) {
-            Some(borough) if ended => {
+        for words in 1..=3 {
+            let Some(start) = self.end.checked_sub(words).filter(|start| *start > 0) else {
+                return false;
+            };
+            let own = self.tokens.get(start..self.end).unwrap_or_default();
+            let ended = self.tokens.get(start - 1);
+            let own_part = ended.is_some_and(Token::is_break);
+            let ended = own_part || ended.is_some_and(|t| t.text == "ST" || t.any(TYPE | ALONE));
+            // A short word may be what was meant, but not all of them.
+            let plain = own.iter().all(|t| !t.is_break() && !t.starts_with_digit())
+                && own.iter().any(|t| t.word.is == 0);
+            if !ended || !plain || !self.leaves_a_street(start) {
+                continue;
+            }
+            let Some(typed) = self.words(start) else {
+                continue;
+            };
+            if let Some(borough) = area::misspelled_borough(typed) {
                 notes.push(Note::Misspelled {
-                    typed: token.text.to_owned(),
-                    borough,
+                    typed: typed.to_owned(),
+                    read: borough.name().to_owned(),
                 });
                 self.place.named = Some(borough);
                 self.end = start;
-                true
+                return true;
             }
-            _ => false,
+            if own_part && let Some(place) = area::misspelled_city(typed) {
+                notes.push(Note::Misspelled {
+                    typed: typed.to_owned(),
+                    read: title(place.label),
+                });
+                self.place.take(place);
+                self.end = start;
+                return true;
+            }
         }
+        false
     }
 
     /// Whether the words before `end` still hold a street, or a name: nothing is taken off an address that is its street.
@@ -418,15 +548,19 @@ impl<'a> Tail<'_, 'a> {
         let part = before.rsplit(Token::is_break).next().unwrap_or_default();
         let starts_with_number =
             |words: &[Token<'_>]| words.iter().find(|t| is_word(t)).is_some_and(is_number);
-        // A part that has a number must keep its street: `SCHOOL: 2800 OCEAN PARKWAY`.
-        let words = if starts_with_number(part) {
+        // A part that has a number must keep its street: `SCHOOL: 2800 OCEAN PARKWAY`. A ZIP alone is none: `10462 BRONX`.
+        let is_zip = part.len() < before.len()
+            && matches!(part, [zip] | [zip, _] if zip_of(zip.text).is_some() && part.get(1).is_none_or(|t| t.text == "-"));
+        let words = if starts_with_number(part) && !is_zip {
             part
         } else {
             before
         };
         let skip = usize::from(starts_with_number(words));
         let mut names = words.iter().filter(|t| is_word(t)).skip(skip).peekable();
-        names.peek().is_some() && !names.all(|t| t.any(DIRECTION))
+        // `SOUTH` may be all of a street's name, if a comma ends it: `1112 SOUTH, STATEN ISLAND`.
+        let ended = before.last().is_some_and(Token::is_break);
+        names.peek().is_some() && (ended || !names.all(|t| t.any(DIRECTION)))
     }
 }
 

@@ -55,9 +55,10 @@ pub(crate) fn scope(place: &Where) -> Scope {
         }
     };
     if let Some(borough) = place.named {
-        // A borough by name outweighs a ZIP: the ZIP is said to be wrong, and no other place is looked at.
+        // A borough by name outweighs a ZIP: the ZIP is said to be wrong, and no other place is looked at. Where two are
+        // named, the address must be in one of them alone.
         return Scope {
-            boroughs: Boroughs::only(borough),
+            boroughs: Boroughs::only(borough).or(place.also),
             contrary: Boroughs::default(),
             by: By::Borough,
         };

@@ -19,6 +19,10 @@ use crate::{
 /// Most candidates that an ambiguity lists.
 pub(super) const CANDIDATES: usize = 5;
 
+/// Walks over a borough's names that one text may cost, where its street's name is misspelled: a name without a type is
+/// tried with the five usual ones as well, in two boroughs.
+const WALKS: u8 = 12;
+
 /// The building at an address.
 pub(super) fn address(
     index: &PadIndex,
@@ -30,7 +34,7 @@ pub(super) fn address(
         return Err(ResolveError::OutsideCoverage(say::nassau()));
     }
     let scope = scope(place);
-    let (mut found, mut reading) = best(index, readings, scope.boroughs);
+    let (mut found, mut reading) = best(index, place, readings, scope.boroughs);
     let contrary = contrary(index, typed, readings, scope);
     let mut ignores_city = false;
     match contrary {
@@ -54,8 +58,9 @@ pub(super) fn address(
         && found.pseudo.is_none()
         && !matches!(scope.by, By::Nothing | By::State)
     {
+        let mut walks = WALKS;
         for candidate in readings {
-            let mut respelled = respelled(index, candidate, scope.boroughs);
+            let mut respelled = respelled(index, candidate, scope.boroughs, &mut walks);
             respelled
                 .hits
                 .retain(|hit| !contradicts_zip(place, &hit.row));
@@ -85,6 +90,12 @@ pub(super) fn address(
             "The city typed does not have this address; the ZIP code's borough does.".to_owned(),
         );
     }
+    if !place.also.is_empty() {
+        corrected = true;
+        warnings.push(
+            "More than one borough was typed; the address is in only one of them.".to_owned(),
+        );
+    }
     say::changes(index, reading, &hit, &mut warnings);
     if scope.by == By::NewYork && place.zip.is_none() {
         // Careless lists write New York for any borough.
@@ -104,18 +115,29 @@ pub(super) fn address(
 /// The first reading that exists, or what all of them met.
 fn best<'r>(
     index: &PadIndex,
+    place: &Where,
     readings: &'r [AddressText],
     boroughs: Boroughs,
 ) -> (Found, &'r AddressText) {
     let mut all = Found::default();
     let mut first = None;
+    let mut corrected = None;
     for reading in readings {
         first.get_or_insert(reading);
         let found = exact(index, reading, boroughs);
-        if !found.hits.is_empty() {
+        if found.hits.iter().any(|hit| !hit.is_corrected()) {
             return (found, reading);
         }
-        all.or(found);
+        if found.hits.is_empty() {
+            all.or(found);
+        } else {
+            corrected.get_or_insert((found, reading));
+        }
+    }
+    // What agrees as it was typed comes before what would agree if it were changed: `824E NEW YORK AVENUE` is 824 EAST NEW
+    // YORK AVENUE, and no 824 NEW YORK AVENUE without its letter.
+    if let Some(found) = corrected {
+        return found;
     }
     if all.street.is_none() && all.pseudo.is_none() && all.other_name.is_none() {
         for reading in readings {
@@ -126,11 +148,59 @@ fn best<'r>(
             all.or(found);
         }
     }
+    if all.pseudo.is_none() && all.other_name.is_none() {
+        for reading in readings {
+            let hits = beyond(index, place, reading, boroughs);
+            if !hits.is_empty() {
+                all.hits = hits;
+                return (all, reading);
+            }
+        }
+    }
     match first {
         Some(first) => (all, first),
         // The parser gives an address at least one reading.
         None => (all, EMPTY.get_or_init(empty_reading)),
     }
+}
+
+/// What agrees where a street of this name is known but lacks the number, and the ZIP says which other was meant: its twin
+/// in the East or the West (`330 109 STREET, 10029`), or the one that is named after the neighbourhood as well
+/// (`239-02 HILLSIDE AVENUE, 11426`).
+fn beyond(index: &PadIndex, place: &Where, reading: &AddressText, boroughs: Boroughs) -> Vec<Hit> {
+    let Some(zip) = place.zip else {
+        return Vec::new();
+    };
+    let mut hits = completed(index, reading, boroughs).hits;
+    hits.retain(|hit| hit.name == Change::DirectionAdded && hit.number == Change::None);
+    let last = reading.streets.len().saturating_sub(1);
+    if let Some(street) = reading.street() {
+        for area in crate::area::neighborhood(zip)
+            .unwrap_or_default()
+            .split(['/', '-'])
+        {
+            let area = crate::fold::fold_text(area, crate::fold::Spelling::Typed);
+            if area.name.is_empty() {
+                continue;
+            }
+            let mut longer = reading.clone();
+            let mut named = street.clone();
+            named.street = street.street.with_last(&area.name);
+            longer.streets = vec![named];
+            hits.extend(
+                exact(index, &longer, boroughs)
+                    .hits
+                    .into_iter()
+                    .map(|mut hit| {
+                        hit.name = Change::TypeAdded;
+                        hit.text = last;
+                        hit
+                    }),
+            );
+        }
+    }
+    hits.retain(|hit| has_zip(place, &hit.row));
+    hits
 }
 
 static EMPTY: std::sync::OnceLock<AddressText> = std::sync::OnceLock::new();
@@ -261,7 +331,9 @@ fn one(
             hits = there;
         }
     }
-    if buildings(&hits).len() > 1 && scope.by == By::State {
+    // Words that were passed over may have been the city.
+    let all_read = !typed.notes.iter().any(|n| matches!(n, Note::Ignored(_)));
+    if buildings(&hits).len() > 1 && scope.by == By::State && all_read {
         // `NY` alone is Manhattan's city as well as the state.
         let manhattan: Vec<Hit> = hits
             .iter()

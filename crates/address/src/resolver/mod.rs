@@ -45,6 +45,11 @@ impl Resolver {
         Ok(Self::new(Arc::new(PadIndex::open(path)?)))
     }
 
+    /// What tells its index from others.
+    pub fn version(&self) -> String {
+        self.index.version()
+    }
+
     /// The one building that a text names.
     ///
     /// # Errors
@@ -110,6 +115,10 @@ impl Geocoder for PadGeocoder {
 }
 
 #[cfg(test)]
+mod classes;
+#[cfg(test)]
 mod quality;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod work;

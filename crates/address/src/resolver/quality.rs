@@ -23,6 +23,7 @@ struct Case {
     bbl: String,
     bin: String,
     kind: String,
+    where_from: String,
 }
 
 fn cases() -> Vec<Case> {
@@ -41,6 +42,7 @@ fn cases() -> Vec<Case> {
                 bbl: field(5),
                 bin: field(6),
                 kind: field(7),
+                where_from: field(8),
             }
         })
         .collect()
@@ -54,6 +56,30 @@ struct City {
     next: u32,
     /// Numbers of real buildings, which no confuser may take.
     taken: BTreeSet<(char, String, String)>,
+}
+
+/// The city, and which building stands at each number that is not a confuser's.
+struct Made {
+    resolver: Resolver,
+    bins: BTreeMap<(char, String, String), String>,
+}
+
+impl Made {
+    /// The BIN that a case must lead to; `None` where its facts name no building.
+    fn expected<'c>(&'c self, case: &'c Case) -> Option<&'c str> {
+        if matches!(
+            case.kind.as_str(),
+            "outside" | "unresolvable" | "intersection" | "ambiguous"
+        ) {
+            return None;
+        }
+        if !case.bin.is_empty() {
+            return Some(&case.bin);
+        }
+        let borough = case.borough.chars().next()?;
+        let key = (borough, shown(&case.number), case.street.clone());
+        self.bins.get(&key).map(String::as_str)
+    }
 }
 
 impl City {
@@ -110,16 +136,13 @@ fn twin(street: &str) -> Option<String> {
 
 /// The number as the files would show it.
 fn shown(number: &str) -> String {
-    let number = number
-        .replace("2 B GARAGE", "2 GARAGE")
-        .replace("165 BA", "165");
     match number.split_once(' ') {
         Some((digits, letter)) if letter.len() == 1 => format!("{digits}{letter}"),
-        _ => number,
+        _ => number.to_owned(),
     }
 }
 
-fn city(cases: &[Case]) -> Resolver {
+fn city(cases: &[Case]) -> Made {
     let mut city = City {
         pad: Pad::default(),
         next: 0,
@@ -142,15 +165,23 @@ fn city(cases: &[Case]) -> Resolver {
         let key = (borough, shown(&case.number), case.street.clone());
         let known = lots.get(&key).is_some_and(|(_, bin, _)| !bin.is_empty());
         if !known {
-            lots.insert(key, (case.bbl.clone(), case.bin.clone(), case.zip.clone()));
+            // The files have a ZIP where the case has none: those of Marble Hill and Rikers Island.
+            let shared = match (borough, case.where_from.as_str()) {
+                ('1', text) if text.contains("Marble Hill") => "10463",
+                ('2', text) if text.contains("Rikers") => "11370",
+                _ => &case.zip,
+            };
+            lots.insert(key, (case.bbl.clone(), case.bin.clone(), shared.to_owned()));
         }
     }
+    let mut bins = BTreeMap::new();
     for ((borough, number, street), (bbl, bin, zip)) in &lots {
         let (new_bbl, new_bin) = city.invented(*borough);
         let bbl = if bbl.is_empty() { &new_bbl } else { bbl };
         let bin = if bin.is_empty() { &new_bin } else { bin };
         city.pad
             .row(&Row::new(bbl, bin, (number, number), street, zip));
+        bins.insert((*borough, number.clone(), street.clone()), bin.clone());
         city.taken
             .insert((*borough, number.clone(), street.clone()));
         city.pad
@@ -165,10 +196,41 @@ fn city(cases: &[Case]) -> Resolver {
     }
     city.pad
         .alias('1', "7 AVENUE", "ADAM CLAYTON POWELL JR BOULEVARD");
+    // Made-up numbers, which no confuser may hide.
+    for case in cases
+        .iter()
+        .filter(|c| c.kind == "unresolvable" && !c.number.is_empty() && !c.bbl.is_empty())
+    {
+        let placeholder = format!("{}000000", case.borough);
+        city.pad.typed(
+            "Q",
+            &case.bbl,
+            &placeholder,
+            &case.number,
+            &case.street,
+            &case.zip,
+        );
+        let borough = case.borough.chars().next().unwrap();
+        city.taken
+            .insert((borough, case.number.clone(), case.street.clone()));
+    }
+    // Over a line between boroughs people type the other one: there, no confuser stands.
+    let over_the_line = |borough: char, other: char, street: &str| {
+        let name = match (borough, other) {
+            ('1', '2') => "BRONX",
+            ('2', '4') => "QUEENS",
+            _ => return false,
+        };
+        cases.iter().any(|case| {
+            case.borough.starts_with(borough)
+                && case.street == street
+                && case.input.to_uppercase().ends_with(name)
+        })
+    };
     let keys: Vec<_> = lots.keys().cloned().collect();
     for (borough, number, street) in &keys {
         for other in '1'..='5' {
-            if other != *borough {
+            if other != *borough && !over_the_line(*borough, other, street) {
                 city.confuser(other, number, street);
             }
         }
@@ -185,111 +247,213 @@ fn city(cases: &[Case]) -> Resolver {
             city.confuser(*borough, &format!("{number} GARAGE"), street);
         }
     }
-    Resolver::new(Arc::new(city.pad.build()))
+    Made {
+        resolver: Resolver::new(Arc::new(city.pad.build())),
+        bins,
+    }
 }
 
-#[derive(Default)]
-struct Score {
-    right: usize,
-    refused: Vec<String>,
-    wrong: Vec<String>,
+/// What came of one case.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Outcome {
+    /// The building that the facts name.
+    Right,
+    /// None, where there is one.
+    Refused,
+    /// Another building.
+    Wrong,
+    /// No building, and told apart rightly: outside, not found, ambiguous.
+    Classified,
+    /// No building is expected; the answer is of another kind.
+    Misclassified,
+}
+
+/// A case with its outcome, and what was answered.
+struct Judged<'c> {
+    case: &'c Case,
+    outcome: Outcome,
+    answer: String,
+}
+
+fn judge<'c>(made: &Made, case: &'c Case) -> Option<Judged<'c>> {
+    let answer = made.resolver.resolve(&case.input);
+    let outcome = match (made.expected(case), &answer) {
+        (Some(bin), Ok(resolved)) => {
+            if resolved.building.bin.is_some_and(|b| b.to_string() == bin) {
+                Outcome::Right
+            } else {
+                Outcome::Wrong
+            }
+        }
+        (Some(_), Err(_)) => Outcome::Refused,
+        (None, answer) => {
+            let right = match case.kind.as_str() {
+                "outside" => matches!(answer, Err(ResolveError::OutsideCoverage(_))),
+                "unresolvable" | "intersection" => matches!(answer, Err(ResolveError::NotFound(_))),
+                // Not one building as if it were certain.
+                "ambiguous" => !answer.as_ref().is_ok_and(|r| r.warnings.is_empty()),
+                _ => return None,
+            };
+            if right {
+                Outcome::Classified
+            } else {
+                Outcome::Misclassified
+            }
+        }
+    };
+    let answer = match answer {
+        Ok(resolved) => format!(
+            "{} {}",
+            resolved.building.one_line(),
+            resolved.warnings.join(" ")
+        ),
+        Err(error) => error.to_string(),
+    };
+    Some(Judged {
+        case,
+        outcome,
+        answer,
+    })
+}
+
+fn judged<'c>(made: &Made, cases: &'c [Case]) -> Vec<Judged<'c>> {
+    cases.iter().filter_map(|case| judge(made, case)).collect()
+}
+
+fn of<'j>(all: &'j [Judged<'_>], outcome: Outcome) -> Vec<&'j Judged<'j>> {
+    all.iter()
+        .filter(|judged| judged.outcome == outcome)
+        .collect()
+}
+
+fn lines(all: &[&Judged<'_>]) -> String {
+    all.iter().fold(String::new(), |mut text, judged| {
+        let _ = writeln!(
+            text,
+            "{} [{}]: {}",
+            judged.case.input, judged.case.kind, judged.answer
+        );
+        text
+    })
 }
 
 #[test]
 fn no_case_leads_to_a_wrong_building() {
     let cases = cases();
-    let resolver = city(&cases);
-    let mut by_kind: BTreeMap<&str, Score> = BTreeMap::new();
-    let mut all = Score::default();
-    for case in cases.iter().filter(|case| !case.bin.is_empty()) {
-        let score = by_kind.entry(&case.kind).or_default();
-        match resolver.resolve(&case.input) {
-            Ok(resolved) => {
-                let bin = resolved
-                    .building
-                    .bin
-                    .map(|b| b.to_string())
-                    .unwrap_or_default();
-                if bin == case.bin {
-                    score.right += 1;
-                    all.right += 1;
-                } else {
-                    let line = resolved.building.one_line();
-                    all.wrong.push(format!("{} -> {bin} {line}", case.input));
-                    score.wrong.push(case.input.clone());
-                }
-            }
-            Err(error) => {
-                all.refused.push(format!("{}: {error}", case.input));
-                score.refused.push(case.input.clone());
-            }
-        }
-    }
-    let total = all.right + all.refused.len() + all.wrong.len();
-    let mut report = String::from("kind | right | refused | wrong\n");
-    for (kind, score) in &by_kind {
-        let _ = writeln!(
-            report,
-            "{kind} | {} | {} | {}",
-            score.right,
-            score.refused.len(),
-            score.wrong.len()
-        );
-    }
-    let _ = writeln!(
-        report,
-        "refused: {:#?}\nwrong: {:#?}",
-        all.refused, all.wrong
+    let all = judged(&city(&cases), &cases);
+    let (right, refused, wrong) = (
+        of(&all, Outcome::Right),
+        of(&all, Outcome::Refused),
+        of(&all, Outcome::Wrong),
     );
-    assert!(total > 150, "{report}");
-    assert!(all.wrong.is_empty(), "{report}");
-    assert!(all.right * 100 >= total * 97, "{report}");
-    print(&report);
+    assert!(right.len() > 400, "{}", right.len());
+    assert!(wrong.is_empty(), "{}", lines(&wrong));
+    let with_bin = |all: &[&Judged<'_>]| all.iter().filter(|j| !j.case.bin.is_empty()).count();
+    let (right, refused_known) = (with_bin(&right), with_bin(&refused));
+    assert!(right > 150);
+    assert!(
+        right * 100 >= (right + refused_known) * 97,
+        "{}",
+        lines(&refused)
+    );
 }
 
 #[test]
 fn places_outside_and_addresses_that_are_none_are_told_apart() {
     let cases = cases();
-    let resolver = city(&cases);
-    let mut faults = Vec::new();
-    let mut total = 0;
-    for case in &cases {
-        let answer = resolver.resolve(&case.input);
-        let right = match case.kind.as_str() {
-            "outside" => matches!(answer, Err(ResolveError::OutsideCoverage(_))),
-            "unresolvable" | "intersection" => matches!(answer, Err(ResolveError::NotFound(_))),
-            _ => continue,
-        };
-        total += 1;
-        if !right {
-            faults.push(format!("{} [{}]: {answer:?}", case.input, case.kind));
+    let all = judged(&city(&cases), &cases);
+    let faults = of(&all, Outcome::Misclassified);
+    let total = of(&all, Outcome::Classified).len() + faults.len();
+    assert!(total > 70, "{total}");
+    assert!(
+        (total - faults.len()) * 100 >= total * 95,
+        "{}",
+        lines(&faults)
+    );
+    // Above all, nothing ambiguous is one confident building.
+    assert!(
+        faults.iter().all(|j| j.case.kind != "ambiguous"),
+        "{}",
+        lines(&faults)
+    );
+}
+
+const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/address-quality.md");
+
+/// Set to write the page anew instead of comparing it.
+const WRITE: &str = "BROWNSTONE_WRITE_PAGES";
+
+fn page(cases: &[Case]) -> String {
+    let made = city(cases);
+    let all = judged(&made, cases);
+    let mut page = format!(
+        "# How well addresses are resolved
+
+The collected cases (`crates/address/tests/data/address-cases.csv`: {} texts that people or forms wrote, with what is right) against a
+city made of their own facts and of confusers, so that a wrong building is there to be picked: each number and street in the
+other boroughs too, twins in the East and the West, the numbers two above and two below on other lots, garages and rear
+buildings. A test makes this page and fails when it is out of date, or when one case leads to a wrong building; `{WRITE}=1
+cargo test -p brownstone-address --lib quality` writes it anew.
+
+Right: the building that the facts name. Refused: not found or ambiguous where there is one. Classified: no building, and told apart
+as the case asks (outside coverage, not found, ambiguous). {} cases that name a street or a place alone are not counted.
+
+| kind | cases | right | refused | wrong | classified | classified wrongly |
+|---|---|---|---|---|---|---|
+",
+        cases.len(),
+        cases.len() - all.len(),
+    );
+    let mut kinds: Vec<&str> = all.iter().map(|judged| judged.case.kind.as_str()).collect();
+    kinds.sort_unstable();
+    kinds.dedup();
+    let row = |name: &str, of: &dyn Fn(Outcome) -> usize| {
+        let counts = [
+            Outcome::Right,
+            Outcome::Refused,
+            Outcome::Wrong,
+            Outcome::Classified,
+            Outcome::Misclassified,
+        ]
+        .map(of);
+        let total: usize = counts.iter().sum();
+        let counts: Vec<String> = counts.iter().map(ToString::to_string).collect();
+        format!("| {name} | {total} | {} |\n", counts.join(" | "))
+    };
+    for kind in kinds {
+        page += &row(kind, &|outcome| {
+            of(&all, outcome)
+                .iter()
+                .filter(|judged| judged.case.kind == kind)
+                .count()
+        });
+    }
+    page += &row("all", &|outcome| of(&all, outcome).len());
+    page += "\n## Misses\n\nEach with its kind and the answer. A text without a borough or a ZIP is ambiguous here by design, since the confusers put its number on the\nsame street in every borough.\n\n";
+    for outcome in [Outcome::Wrong, Outcome::Misclassified, Outcome::Refused] {
+        for judged in of(&all, outcome) {
+            // The candidates are the confusers.
+            let answer = judged.answer.split(';').next().unwrap_or_default();
+            let _ = writeln!(
+                page,
+                "- `{}` ({}): {answer}",
+                judged.case.input, judged.case.kind
+            );
         }
     }
-    let report = format!("{} of {total}\n{}", total - faults.len(), faults.join("\n"));
-    assert!((total - faults.len()) * 100 >= total * 95, "{report}");
-    print(&report);
+    page
 }
 
 #[test]
-fn ambiguous_cases_are_not_answered_with_one_confident_building() {
-    let cases = cases();
-    let resolver = city(&cases);
-    let confident: Vec<String> = cases
-        .iter()
-        .filter(|case| case.kind == "ambiguous")
-        .filter_map(|case| {
-            let resolved = resolver.resolve(&case.input).ok()?;
-            resolved
-                .warnings
-                .is_empty()
-                .then(|| format!("{}: {}", case.input, resolved.building.one_line()))
-        })
-        .collect();
-    assert!(confident.is_empty(), "{confident:#?}");
-}
-
-/// Shown with `--nocapture`.
-#[allow(clippy::print_stdout)]
-fn print(text: &str) {
-    println!("{text}");
+fn the_page_of_figures_is_up_to_date() {
+    let page = page(&cases());
+    if std::env::var_os(WRITE).is_some() {
+        std::fs::write(PAGE, page).unwrap();
+        return;
+    }
+    let kept = std::fs::read_to_string(PAGE).unwrap_or_default();
+    assert!(
+        kept == page,
+        "docs/address-quality.md is out of date; run with {WRITE}=1 to write it"
+    );
 }

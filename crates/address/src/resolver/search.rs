@@ -9,7 +9,7 @@ use crate::{
     house::{HouseKey, Reading, ReadingKind, Suffix, TypedNumber},
     pad::{AddressKind, PadIndex, Posting, RowRecord},
     parse::AddressText,
-    words::{DIRECTIONS, STREET_TYPES},
+    words::{ALONE, DIRECTIONS, STREET_TYPES, Token},
 };
 
 /// What was changed to make an address agree.
@@ -132,7 +132,14 @@ pub(crate) fn completed(index: &PadIndex, reading: &AddressText, boroughs: Borou
 }
 
 /// Rows that agree once the street's name is spelled right. Digits, directions and type must be those typed.
-pub(crate) fn respelled(index: &PadIndex, reading: &AddressText, boroughs: Boroughs) -> Found {
+///
+/// Each name in each borough is a walk over the borough's names; `walks` are those that are left for one text.
+pub(crate) fn respelled(
+    index: &PadIndex,
+    reading: &AddressText,
+    boroughs: Boroughs,
+    walks: &mut u8,
+) -> Found {
     let mut found = Found::default();
     let Some(text) = reading.streets.last() else {
         return found;
@@ -153,6 +160,10 @@ pub(crate) fn respelled(index: &PadIndex, reading: &AddressText, boroughs: Borou
     };
     for name in &names {
         for borough in boroughs.iter() {
+            let Some(left) = walks.checked_sub(1) else {
+                break;
+            };
+            *walks = left;
             for posting in near(index, name, borough) {
                 look_at(
                     index,
@@ -201,8 +212,10 @@ pub(crate) fn near(index: &PadIndex, name: &StreetName, borough: Borough) -> Vec
 /// Whether two names have the same digits, directions and types: only letters of the name itself may differ.
 fn same_frame(typed: &str, other: &str) -> bool {
     fn frame(name: &str) -> impl Iterator<Item = &str> {
+        // A park or a village is as often a part of the name.
+        let kind = |w: &&str| is_type(w) && STREET_TYPES.contains(w);
         name.split(' ')
-            .filter(|w| is_type(w) || is_direction(w) || w.bytes().any(|b| b.is_ascii_digit()))
+            .filter(move |w| kind(w) || is_direction(w) || w.bytes().any(|b| b.is_ascii_digit()))
     }
     let folded = crate::fold::fold_text(other, crate::fold::Spelling::Official);
     frame(typed).eq(frame(&folded.name))
@@ -229,6 +242,44 @@ pub(crate) fn variants(street: &StreetName) -> Vec<(StreetName, Change)> {
     {
         out.push((StreetName::of_words([letter, *kind]), Change::TypeAdded));
     }
+    // `AVEUNE U`.
+    if let [first, letter] = words.as_slice()
+        && letter.len() == 1
+        && first.len() >= 4
+        && !is_type(first)
+        && strsim::osa_distance(first, "AVENUE") <= 2
+    {
+        out.push((StreetName::of_words(["AVENUE", letter]), Change::Spelling));
+    }
+    if let [name @ .., last] = words.as_slice()
+        && is_direction(last)
+        && !name.is_empty()
+    {
+        match name {
+            // `42 STREET WEST` is WEST 42 STREET.
+            [number, _] if number.bytes().all(|b| b.is_ascii_digit()) => {
+                let moved = std::iter::once(*last).chain(name.iter().copied());
+                out.push((StreetName::of_words(moved), Change::TypeAdded));
+            }
+            // `ANDREWS SOUTH` is ANDREWS AVENUE SOUTH.
+            _ if !name.iter().skip(1).any(|w| is_type(w))
+                && !is_direction(name.first().unwrap_or(last)) =>
+            {
+                out.extend(STREET_TYPES.iter().map(|kind| {
+                    let whole = name.iter().copied().chain([*kind, *last]);
+                    (StreetName::of_words(whole), Change::TypeAdded)
+                }));
+            }
+            _ => {}
+        }
+    }
+    // `BROADWAY STREET`: the name has no type.
+    if let [name, kind] = words.as_slice()
+        && is_type(kind)
+        && Token::new(name).any(ALONE)
+    {
+        out.push((StreetName::of_words([*name]), Change::Spelling));
+    }
     // `HARBOR POINT S`: a direction behind a name without a type.
     if let [name @ .., letter] = words.as_slice()
         && !name.is_empty()
@@ -252,7 +303,10 @@ pub(crate) fn variants(street: &StreetName) -> Vec<(StreetName, Change)> {
     }
     let last = words.last().copied().unwrap_or_default();
     let ends_in_direction = has_type(street) && is_direction(last);
-    let untyped = !is_type(last) && !ends_in_direction;
+    // `MORRIS PARK` may be MORRIS PARK AVENUE, `CRESCENT` CRESCENT STREET.
+    let weak =
+        matches!(last, "PARK" | "HEIGHTS" | "GARDENS" | "GREEN" | "VILLAGE") || words.len() == 1;
+    let untyped = (weak || !is_type(last)) && !ends_in_direction;
     if untyped {
         out.extend(retyped(&words).map(|name| (name, Change::Spelling)));
         out.extend(

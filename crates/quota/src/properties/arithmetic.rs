@@ -88,7 +88,7 @@ fn play(first: Limits, ops: Vec<Op>) -> (Vec<Kept>, Limits) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(256))]
+    #![proptest_config(super::histories())]
 
     #[test]
     fn charges_that_stand_never_exceed_capacity_and_refill(

@@ -54,7 +54,7 @@ fn sorted(engine: &MemoryQuota) -> Vec<AccountRecord> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(256))]
+    #![proptest_config(super::histories())]
 
     /// Limits change with every call; records are dropped and carried over a restart anywhere.
     #[test]

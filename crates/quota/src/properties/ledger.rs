@@ -350,7 +350,7 @@ fn spent_today(kept: &[Kept], now_us: u64) -> u64 {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(256))]
+    #![proptest_config(super::histories())]
 
     #[test]
     fn no_crash_gives_more_than_the_bounds(

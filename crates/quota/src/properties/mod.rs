@@ -14,7 +14,20 @@ use std::{
     task::{Context, Poll, Waker},
 };
 
+use proptest::prelude::ProptestConfig;
+
 use crate::record::SUB_UNITS;
+
+/// Histories in one run of each property; more where `PROPTEST_CASES` says so.
+const HISTORIES: u32 = 10_000;
+
+fn histories() -> ProptestConfig {
+    let config = ProptestConfig::default();
+    ProptestConfig {
+        cases: config.cases.max(HISTORIES),
+        ..config
+    }
+}
 
 /// The result of a future that never has to wait.
 fn ready<T>(future: impl Future<Output = T>) -> T {

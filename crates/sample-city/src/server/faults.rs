@@ -8,7 +8,7 @@ use actix_web::{
 };
 use bytes::Bytes;
 use futures::{StreamExt as _, stream};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::{Fault, FaultKind, control::Plan};
 
@@ -32,8 +32,27 @@ pub(super) async fn meet(plan: Plan, right: impl FnOnce() -> HttpResponse) -> Ht
     match fault.kind {
         FaultKind::Timeout => std::future::pending().await,
         FaultKind::CutBody => cut(right()).await,
+        FaultKind::ShortPage => short(right()).await,
         _ => wrong(fault),
     }
+}
+
+/// The first half of the rows: of an array, or of the `value` of an OData page, which then has no next one.
+async fn short(right: HttpResponse) -> HttpResponse {
+    let (head, body) = right.into_parts();
+    let whole = actix_web::body::to_bytes(body).await.unwrap_or_default();
+    let mut json: Value = serde_json::from_slice(&whole).unwrap_or_default();
+    let rows = match &mut json {
+        Value::Object(page) => {
+            page.remove("@odata.nextLink");
+            page.get_mut("value")
+        }
+        array => Some(array),
+    };
+    if let Some(Value::Array(rows)) = rows {
+        rows.truncate(rows.len() / 2);
+    }
+    head.set_body(json.to_string()).map_into_boxed_body()
 }
 
 fn wrong(fault: Fault) -> HttpResponse {
@@ -77,7 +96,7 @@ fn wrong(fault: Fault) -> HttpResponse {
                 .content_type(JSON)
                 .streaming(first.chain(chunks))
         }
-        FaultKind::Error | FaultKind::Timeout | FaultKind::CutBody => HttpResponse::build(status(
+        FaultKind::Error | FaultKind::Timeout | FaultKind::CutBody | FaultKind::ShortPage => HttpResponse::build(status(
             fault.status.unwrap_or(500),
         ))
         .content_type(JSON)

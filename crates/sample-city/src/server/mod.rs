@@ -3,6 +3,10 @@
 mod faults;
 mod flood;
 mod geosearch;
+mod listing_switches;
+mod rates;
+mod rentcast;
+mod reso;
 mod resource;
 mod switches;
 mod views;
@@ -21,6 +25,11 @@ use crate::{Control, FaultKind, city::City};
 
 /// A body a test may load.
 const MAX_LOAD_BYTES: usize = 64 << 20;
+
+pub use rentcast::KEY as RENTCAST_KEY;
+pub use reso::{
+    CLIENT_ID as RESO_CLIENT_ID, CLIENT_SECRET as RESO_CLIENT_SECRET, TOKEN as RESO_TOKEN,
+};
 
 /// A running city. It ends with [`SampleCity::stop`], or with its runtime.
 #[derive(Debug)]
@@ -68,6 +77,10 @@ impl SampleCity {
                 .configure(views::routes)
                 .configure(geosearch::routes)
                 .configure(flood::routes)
+                .configure(rates::routes)
+                .configure(reso::routes)
+                .configure(rentcast::routes)
+                .configure(listing_switches::routes)
                 .configure(switches::routes)
         })
         .workers(2)
@@ -91,7 +104,7 @@ impl SampleCity {
         })
     }
 
-    /// The base of every upstream: `/resource`, `/api/views` and `/v2` stand below it.
+    /// The base of every upstream: `/resource`, `/api/views`, `/v2`, `/reso/odata` and `/rentcast/v1` stand below it.
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }

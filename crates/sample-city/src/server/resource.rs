@@ -29,7 +29,7 @@ pub(super) fn routes(config: &mut ServiceConfig) {
     config.route("/resource/{id}.json", web::get().to(rows));
 }
 
-/// The switch's name for a path: a dataset's id, `views`, `geosearch`, `flood`, or nothing.
+/// The switch's name for a path: a dataset's id, one of the other upstreams' names, or nothing.
 pub(super) fn dataset_of(path: &str) -> &str {
     if path.starts_with("/v2/") {
         return crate::GEOSEARCH;
@@ -39,6 +39,15 @@ pub(super) fn dataset_of(path: &str) -> &str {
     }
     if path == super::flood::PATH {
         return crate::FLOOD;
+    }
+    for (prefix, name) in [
+        (super::reso::ROOT, crate::RESO),
+        (super::reso::TOKENS, crate::RESO_TOKENS),
+        (super::rentcast::ROOT, crate::RENTCAST),
+    ] {
+        if path.starts_with(prefix) {
+            return name;
+        }
     }
     (path.strip_prefix("/resource/"))
         .and_then(|rest| rest.strip_suffix(".json"))

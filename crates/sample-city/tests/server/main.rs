@@ -1,6 +1,8 @@
 //! The city over HTTP, as an upstream's client meets it.
 
 mod faults;
+mod listings;
+mod market;
 mod shape;
 
 use brownstone_sample_city::{FLOOD, Fault, FaultKind, GEOSEARCH, SampleCity, VIEWS};

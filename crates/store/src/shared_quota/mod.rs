@@ -57,7 +57,8 @@ fn connect_within(options: &SharedQuotaOptions) -> Duration {
     options.answer_within.max(Duration::from_millis(400))
 }
 
-/// Opens the budgets of `redis://[USER:PASSWORD@]HOST[:PORT][/DATABASE]`; `valkey://` is the same. Speaks to nobody yet.
+/// Opens the budgets of `redis://[USER:PASSWORD@]HOST[:PORT][/DATABASE]`; `valkey://` is the same, `rediss://` and `valkeys://` use TLS. Speaks to nobody
+/// yet.
 ///
 /// Call it on the program's multi-thread tokio runtime.
 ///
@@ -76,6 +77,24 @@ pub fn redis_quota(url: &str) -> Result<Arc<dyn QuotaStore>, StoreOpenError> {
     }
 }
 
+/// As [`redis_quota`], with the time of a test's clock instead of the server's.
+///
+/// # Errors
+/// As [`redis_quota`].
+#[cfg(feature = "test-clock")]
+pub fn redis_quota_reading(
+    url: &str,
+    clock: Arc<dyn brownstone_domain::Clock>,
+) -> Result<Arc<dyn QuotaStore>, StoreOpenError> {
+    #[cfg(feature = "redis")]
+    return Ok(Arc::new(RedisQuota::open(url)?.reading(clock)));
+    #[cfg(not(feature = "redis"))]
+    {
+        drop(clock);
+        redis_quota(url)
+    }
+}
+
 impl Store {
     /// Budgets in this PostgreSQL database, over a few connections of their own.
     ///
@@ -89,5 +108,23 @@ impl Store {
             database: "PostgreSQL",
             feature: "postgres",
         })
+    }
+
+    /// As [`Store::postgres_quota`], with the time of a test's clock instead of the server's.
+    ///
+    /// # Errors
+    /// As [`Store::postgres_quota`].
+    #[cfg(feature = "test-clock")]
+    pub fn postgres_quota_reading(
+        &self,
+        clock: Arc<dyn brownstone_domain::Clock>,
+    ) -> Result<Arc<dyn QuotaStore>, StoreOpenError> {
+        #[cfg(feature = "postgres")]
+        return Ok(Arc::new(PostgresQuota::open(self)?.reading(clock)));
+        #[cfg(not(feature = "postgres"))]
+        {
+            drop(clock);
+            self.postgres_quota()
+        }
     }
 }

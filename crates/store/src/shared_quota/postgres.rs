@@ -66,16 +66,16 @@ impl PostgresQuota {
     /// # Errors
     /// As [`PostgresQuota::open`].
     pub fn open_with(store: &Store, options: &SharedQuotaOptions) -> Result<Self, StoreOpenError> {
-        let config = match store.database() {
-            Database::Postgres(postgres) => postgres.config.clone(),
+        let server = match store.database() {
+            Database::Postgres(postgres) => postgres.server.clone(),
             #[cfg(feature = "sqlite")]
             Database::Sqlite(_) => return Err(StoreOpenError::QuotaOnSqlite),
         };
         let answer_within = options.answer_within;
         let setup: SetupCallback<PgConn> = Box::new(move |_| {
-            let config = config.clone();
+            let server = server.clone();
             // The server ends a statement when its caller stops waiting, so that little is charged unheard.
-            Box::pin(async move { crate::postgres::connect(&config, answer_within).await })
+            Box::pin(async move { crate::postgres::connect(&server, answer_within).await })
         });
         let records = PostgresRecords {
             pool: pool(

@@ -49,7 +49,8 @@ pub struct RedisQuota(Shared<RedisRecords>);
 quota_store!(RedisQuota);
 
 impl RedisQuota {
-    /// Opens `redis://[USER:PASSWORD@]HOST[:PORT][/DATABASE]`; `valkey://` is the same. Speaks to nobody yet.
+    /// Opens `redis://[USER:PASSWORD@]HOST[:PORT][/DATABASE]`; `valkey://` is the same, `rediss://` and `valkeys://` use TLS and trust
+    /// what this machine trusts (or the file that `SSL_CERT_FILE` names). Speaks to nobody yet.
     ///
     /// Call it on the program's multi-thread tokio runtime.
     ///
@@ -92,13 +93,12 @@ fn address(url: &str) -> Result<ConnectionInfo, StoreOpenError> {
     match url.split_once("://").map(|(scheme, _)| scheme) {
         Some("redis" | "valkey") => {}
         Some("rediss" | "valkeys") => {
-            return Err(refused(
-                "this program cannot speak TLS to Redis; use a private network, or a local proxy that does, and redis://",
-            ));
+            // The driver asks for the process's own provider, and would have none if two were linked. One that was there before is as good.
+            let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
         }
         _ => {
             return Err(refused(
-                "has an unknown scheme; allowed is redis://[USER:PASSWORD@]HOST[:PORT][/DATABASE]",
+                "has an unknown scheme; allowed are redis:// and, with TLS, rediss://, each with [USER:PASSWORD@]HOST[:PORT][/DATABASE]",
             ));
         }
     }
@@ -107,6 +107,10 @@ fn address(url: &str) -> Result<ConnectionInfo, StoreOpenError> {
     })?;
     match info.addr() {
         ConnectionAddr::Tcp(host, _) if !host.is_empty() => Ok(info),
+        ConnectionAddr::TcpTls { insecure: true, .. } => Err(refused(
+            "asks for TLS without a check of the certificate, which keeps out nobody; leave out #insecure",
+        )),
+        ConnectionAddr::TcpTls { host, .. } if !host.is_empty() => Ok(info),
         _ => Err(refused("the host is missing")),
     }
 }
@@ -239,6 +243,7 @@ mod tests {
             "valkey://h:6379",
             "redis://u:p%40ss@h:6379/0",
             "redis://:secret@h",
+            "rediss://u:p%40ss@h:6380/0",
         ] {
             assert!(address(url).is_ok(), "{url}");
         }
@@ -246,7 +251,7 @@ mod tests {
             "",
             "h:6379",
             "http://u:hunter2@h",
-            "rediss://u:hunter2@h:6379",
+            "rediss://u:hunter2@h:6379/#insecure",
             "redis://u:hunter2@h:notaport",
             "redis://u:hunter2@h/notadatabase",
             "redis://",

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use brownstone_accounts::model::{
-    Account, AccountId, AuditEntry, KeyId, Overrides, Role, Tier, UsageCounts, UsageKey,
+    Account, AccountId, AuditEntry, KeyId, Overrides, Role, Tier, UsageBatch, UsageCounts, UsageKey,
 };
 use brownstone_accounts::traits::{AccountStore, StoreError, UsageStore};
 use brownstone_domain::{Operation, Surface};
@@ -95,7 +95,9 @@ pub(crate) async fn callers_who_go_away_leave_a_store_that_works(held: &Held) {
             let (usage, key, begun) = (held.usage(), key.clone(), begun.clone());
             tokio::spawn(async move {
                 begun.add_permits(1);
-                usage.add_usage(&[(key, counts)]).await
+                usage
+                    .add_usage(&UsageBatch::first(), &[(key, counts)])
+                    .await
             })
         })
         .collect();
@@ -112,7 +114,7 @@ pub(crate) async fn callers_who_go_away_leave_a_store_that_works(held: &Held) {
     }
     // The store works at once, on each of its connections, and counted nothing by halves.
     for _ in 0..10 {
-        held.add_usage(&[(key.clone(), counts)])
+        held.add_usage(&UsageBatch::first(), &[(key.clone(), counts)])
             .await
             .expect("kept");
     }

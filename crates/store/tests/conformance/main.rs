@@ -4,6 +4,7 @@
 mod backup;
 mod faults;
 mod harness;
+mod index_files;
 mod leases;
 mod ledger;
 mod migrate;
@@ -34,6 +35,9 @@ macro_rules! stamp_for {
 
             brownstone_accounts::account_store_contract!(crate::harness::$make());
             brownstone_accounts::usage_store_contract!(crate::harness::$make());
+            brownstone_accounts::sign_in_store_contract!(crate::harness::$make());
+            brownstone_rates::rate_store_contract!(crate::harness::$make());
+            brownstone_listings::listing_store_contract!(crate::harness::$make());
         }
     };
 }
@@ -96,6 +100,11 @@ conformance! {
     upkeep:
         a_second_migration_does_nothing
         a_newer_schema_is_refused_and_left_alone;
+    index_files:
+        a_file_of_several_parts_comes_back_byte_for_byte
+        the_last_two_versions_stay
+        a_version_put_again_is_the_newest_again
+        a_changed_byte_is_noticed;
     backup:
         a_copy_holds_everything_and_is_whole_while_others_write
         a_file_that_is_there_is_left_alone

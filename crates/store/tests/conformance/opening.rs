@@ -139,7 +139,12 @@ mod file {
                     operation: brownstone_domain::Operation::LookupProperty,
                 };
                 let counts = brownstone_accounts::model::UsageCounts::default();
-                store.add_usage(&[(key, counts)]).await
+                store
+                    .add_usage(
+                        &brownstone_accounts::model::UsageBatch::first(),
+                        &[(key, counts)],
+                    )
+                    .await
             });
         }
         drop(first);
@@ -216,6 +221,46 @@ mod server {
         assert!(texts[0].contains("refused"), "says why: {}", texts[0]);
         for text in texts {
             assert!(!text.contains("hunter2"), "{text}");
+        }
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn tls_is_spoken_and_the_certificate_checked() {
+        let Some(held) = harness::postgres().await else {
+            return;
+        };
+        let Ok(authority) = std::env::var("TEST_POSTGRES_CA") else {
+            #[allow(clippy::print_stderr)]
+            {
+                eprintln!(
+                    "skipped: TEST_POSTGRES_CA is not set (with-postgres.sh sets it where openssl is)"
+                );
+            }
+            return;
+        };
+        for mode in ["require", "verify-full"] {
+            let name = format!("tls_{}", mode.replace('-', "_"));
+            let url = format!(
+                "{}&application_name={name}&sslmode={mode}&sslrootcert={authority}",
+                held.url()
+            );
+            let store = Store::open(&url).expect("an address");
+            store.ping().await.expect("the certificate is good");
+            held.sql(&format!(
+                "DO $$ BEGIN ASSERT (SELECT bool_and(ssl) FROM pg_stat_ssl JOIN pg_stat_activity USING (pid) \
+                 WHERE application_name = '{name}'); END $$",
+            ))
+            .await;
+            // An authority that this machine does not trust.
+            let stranger = format!("{}&sslmode={mode}", held.url());
+            match Store::open(&stranger) {
+                Ok(store) => {
+                    let error = store.ping().await.expect_err("nobody signed it");
+                    assert!(format!("{error:?}").contains("certificate"), "{error:?}");
+                }
+                // A machine without any authorities says that at once.
+                Err(error) => assert!(error.to_string().contains("trusts no authority"), "{error}"),
+            }
         }
     }
 

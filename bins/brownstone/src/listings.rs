@@ -1,0 +1,171 @@
+//! The listings: the configured feed, its areas, the index, and what keeps them current.
+
+use std::{sync::Arc, time::Duration};
+
+use anyhow::Context as _;
+use brownstone_domain::Clock;
+use brownstone_listings::{
+    Entitlement, ListingIndex, Listings,
+    feed::{ListingFeed, RentCast, Reso},
+    scan::Scanner,
+};
+use brownstone_service::listing_job::{self, Schedule};
+use brownstone_store::Store;
+use brownstone_upstream::{Upstream, UpstreamConfig};
+use secrecy::SecretString;
+use time::Time;
+use tokio::task::JoinHandle;
+
+use crate::{
+    addresses::Addresses,
+    config::Config,
+    parts::{City, Origin},
+};
+
+/// Where RentCast is.
+const RENTCAST: &str = "https://api.rentcast.io/v1";
+
+/// Over how long the sample's areas are scanned: all at once.
+const SAMPLE_SPREAD: Duration = Duration::ZERO;
+
+/// A feed that can be asked.
+struct Feed {
+    name: &'static str,
+    url: String,
+    token: SecretString,
+    areas: Entitlement,
+}
+
+/// The listing feed's name, where one is configured with a credential; the sample has one unless it
+/// is told `none`.
+pub(crate) fn source_name(config: &Config, origin: &Origin) -> Option<&'static str> {
+    let chosen = config.listings_source.as_deref();
+    match (chosen, origin) {
+        (Some("none"), _) => None,
+        (Some("rentcast"), Origin::Sample { .. }) => Some("rentcast"),
+        (_, Origin::Sample { .. }) => Some("reso"),
+        (_, Origin::Configured) if config.listings_token.is_none() => None,
+        (Some("rentcast"), Origin::Configured) => Some("rentcast"),
+        (Some(_), Origin::Configured) => Some("reso"),
+        (None, Origin::Configured) => None,
+    }
+}
+
+fn feed(config: &Config, origin: &Origin) -> anyhow::Result<Option<Feed>> {
+    let Some(name) = source_name(config, origin) else {
+        return Ok(None);
+    };
+    let feed = match origin {
+        Origin::Sample { url, .. } => {
+            let (path, token) = match name {
+                "rentcast" => ("rentcast/v1", brownstone_sample_city::RENTCAST_KEY),
+                _ => ("reso/odata", brownstone_sample_city::RESO_TOKEN),
+            };
+            Feed {
+                name,
+                url: format!("{}/{path}", url.trim_end_matches('/')),
+                token: token.to_owned().into(),
+                areas: Entitlement::parse("all")?,
+            }
+        }
+        Origin::Configured => {
+            let url = match (&config.listings_url, name) {
+                (Some(url), _) => url.to_string(),
+                (None, "rentcast") => RENTCAST.to_owned(),
+                (None, _) => anyhow::bail!("listings_url is needed for listings_source reso"),
+            };
+            Feed {
+                name,
+                url: url.trim_end_matches('/').to_owned(),
+                token: config
+                    .listings_token
+                    .clone()
+                    .context("listings_token is needed")?,
+                areas: Entitlement::parse(&config.listings_areas).context("listings_areas")?,
+            }
+        }
+    };
+    Ok(Some(feed))
+}
+
+/// Builds the listings and hands them to the city's listing source.
+pub(crate) fn listings(
+    config: &Config,
+    store: &Store,
+    clock: &Arc<dyn Clock>,
+    city: &City,
+    origin: &Origin,
+) -> anyhow::Result<Arc<Listings>> {
+    let index = Arc::new(ListingIndex::default());
+    let source = match feed(config, origin)? {
+        None => None,
+        Some(feed) => {
+            let upstream = Upstream::new(UpstreamConfig::new(feed.name, feed.url))?;
+            let token = Some(feed.token);
+            let reader: Arc<dyn ListingFeed> = match feed.name {
+                "rentcast" => Arc::new(RentCast::new(upstream, token)),
+                _ => Arc::new(Reso::new(upstream, token)),
+            };
+            let scanner = Scanner::new(
+                reader,
+                store.listing_store(),
+                Arc::<Addresses>::clone(&city.geocoder),
+                Arc::clone(&index),
+                Arc::clone(clock),
+            );
+            Some((scanner, feed.areas))
+        }
+    };
+    let listings = Listings::new(index, store.listing_store(), Arc::clone(clock), source);
+    let listings = Arc::new(listings);
+    // Only the first is kept; there is one for each city.
+    let _ = city.listing_slot.set(Arc::clone(&listings));
+    Ok(listings)
+}
+
+/// Keeps the listings current until the task is stopped.
+pub(crate) fn keep_current(
+    config: &Config,
+    listings: &Arc<Listings>,
+    store: &Store,
+    clock: &Arc<dyn Clock>,
+    sample: bool,
+) -> JoinHandle<()> {
+    let schedule = Schedule {
+        at: config.listings_sync_at,
+        spread: if sample {
+            SAMPLE_SPREAD
+        } else {
+            config.listings_sync_spread
+        },
+    };
+    let holder = uuid::Uuid::now_v7().to_string();
+    tokio::spawn(listing_job::run(
+        Arc::clone(listings),
+        store.leases(),
+        Arc::clone(clock),
+        holder,
+        schedule,
+    ))
+}
+
+/// A time of day as `HH:MM`.
+pub(crate) fn time_of_day(text: &str) -> Option<Time> {
+    let (hour, minute) = text.split_once(':')?;
+    Time::from_hms(hour.parse().ok()?, minute.parse().ok()?, 0).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use time::macros::time;
+
+    use super::*;
+
+    #[test]
+    fn a_time_of_day_is_hours_and_minutes() {
+        assert_eq!(time_of_day("06:30"), Some(time!(6:30)));
+        for bad in ["", "6", "24:00", "6:60", "six"] {
+            assert_eq!(time_of_day(bad), None, "{bad}");
+        }
+    }
+}

@@ -1,0 +1,259 @@
+//! The sales index: made of what the city publishes, put in its place, and taken up by a running server.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+
+use anyhow::Context as _;
+use brownstone_domain::Clock;
+use brownstone_report_cache::Lease;
+use brownstone_service::{Comps, Market};
+use brownstone_soda::Soda;
+use brownstone_valuation::{
+    Loaded, Lots, SalesIndex, comps,
+    model::{Model, Settings},
+    sync,
+};
+
+use crate::{addresses::Stamp, config::Config};
+
+/// How often a finished sync is looked for.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// How often it is asked whether the index is due.
+const ASK: Duration = Duration::from_secs(900);
+
+/// An index older than this is made anew by a server; the city adds sales about once a month.
+const DUE: Duration = Duration::from_secs(86_400);
+
+/// The lease under which one instance at a time makes an index, and how long it lasts.
+const LEASE: &str = "sync-sales";
+const LEASE_LASTS: Duration = Duration::from_secs(3_600);
+
+/// The file that a sync puts in place.
+pub(crate) fn sales_index(config: &Config) -> PathBuf {
+    config.data_dir.join("sales.index")
+}
+
+/// The index that is in place; `None` where there is none. One that cannot be read is as good as none: it is made anew.
+pub(crate) fn in_place(path: &Path) -> Option<SalesIndex> {
+    match SalesIndex::open(path) {
+        Ok(index) => Some(index),
+        Err(error) => {
+            if path.exists() {
+                tracing::warn!(%error, "the sales index cannot be used");
+            }
+            None
+        }
+    }
+}
+
+/// Both tables of sales and the lots, fetched whole.
+pub(crate) async fn fetch(soda: &dyn Soda) -> anyhow::Result<SalesIndex> {
+    let loaded = sync::fetch_sales(soda, &mut |_| {}).await?;
+    let lots = sync::fetch_lots(soda, &mut |_| {}).await?;
+    build(loaded, lots).await
+}
+
+/// Makes an index; some seconds of work, so not on a thread that serves.
+pub(crate) async fn build(loaded: Loaded, lots: Lots) -> anyhow::Result<SalesIndex> {
+    tokio::task::spawn_blocking(move || SalesIndex::build(loaded, &lots))
+        .await
+        .context("making the sales index broke off")
+}
+
+fn make_folder(place: &Path) -> anyhow::Result<()> {
+    let Some(folder) = place.parent() else {
+        return Ok(());
+    };
+    std::fs::create_dir_all(folder)
+        .with_context(|| format!("cannot make the folder {}", folder.display()))
+}
+
+/// Writes the index beside its place, checks what was written, and moves it there in one step.
+pub(crate) fn put_in_place(index: &SalesIndex, place: &Path) -> anyhow::Result<()> {
+    make_folder(place)?;
+    let beside = place.with_extension(format!("index.{}.checked", std::process::id()));
+    let placed = (|| {
+        index.save(&beside)?;
+        SalesIndex::open(&beside)?.verify()?;
+        std::fs::rename(&beside, place)?;
+        anyhow::Ok(())
+    })();
+    if placed.is_err() {
+        // The first error is the one that matters.
+        let _ = std::fs::remove_file(&beside);
+    }
+    placed.with_context(|| format!("the index {} cannot be written", place.display()))
+}
+
+/// The model beside an index file.
+fn model_beside(path: &Path) -> PathBuf {
+    path.with_file_name("valuation.model")
+}
+
+/// Learns from an index's sales and writes the model beside it. Minutes of work for a city.
+pub(crate) fn train(index: &SalesIndex, place: &Path) -> anyhow::Result<()> {
+    let loaded = index.to_loaded();
+    let until = loaded.sales.last().map_or(0, |sale| sale.date + 1);
+    let model = Model::train(&loaded, until, 0, &Settings::default())
+        .map_err(|error| anyhow::anyhow!("the model cannot be trained: {error}"))?;
+    make_folder(place)?;
+    let path = model_beside(place);
+    let beside = path.with_extension(format!("model.{}.new", std::process::id()));
+    std::fs::write(&beside, model.to_bytes())
+        .and_then(|()| std::fs::rename(&beside, &path))
+        .with_context(|| format!("{} cannot be written", path.display()))
+}
+
+/// Takes an index file's sales up, with the model beside them where there is one.
+pub(crate) async fn take_up(comps: &Comps, index: SalesIndex, place: &Path) {
+    let (known, path) = (index.clone(), model_beside(place));
+    let valuer = tokio::task::spawn_blocking(move || {
+        let model = std::fs::read(&path).ok().and_then(|bytes| {
+            Model::from_bytes(&bytes)
+                .inspect_err(|error| tracing::warn!(%error, "the valuation model cannot be used"))
+                .ok()
+        });
+        if model.is_none() {
+            tracing::warn!(
+                "no valuation model: values rest on comparable sales alone until a sync trains one"
+            );
+        }
+        comps::valuer(&known, model)
+    });
+    match valuer.await {
+        Ok(valuer) => comps.take_up(Market {
+            index,
+            valuer: Some(valuer),
+        }),
+        Err(error) => {
+            tracing::error!(%error, "no values can be made of the sales");
+            comps.take_up(Market {
+                index,
+                valuer: None,
+            });
+        }
+    }
+}
+
+/// Takes the sample's sales up. They are few: the model is trained when the first value is asked for.
+pub(crate) fn take_up_sample(comps: &Comps, index: SalesIndex) {
+    let valuer = Some(comps::learning_valuer(&index));
+    comps.take_up(Market { index, valuer });
+}
+
+/// The index file that syncs put in place.
+pub(crate) struct SalesFile {
+    path: PathBuf,
+    seen: Option<Stamp>,
+}
+
+impl SalesFile {
+    /// Not looked at yet.
+    pub(crate) const fn at(path: PathBuf) -> Self {
+        Self { path, seen: None }
+    }
+
+    /// The index, where there is one that was not seen before.
+    pub(crate) fn look(&mut self) -> anyhow::Result<Option<SalesIndex>> {
+        let unusable = || format!("the sales index {} cannot be used", self.path.display());
+        let stamp = Stamp::of(&self.path).with_context(unusable)?;
+        if stamp.is_none() || stamp == self.seen {
+            return Ok(None);
+        }
+        let index = SalesIndex::open(&self.path).with_context(unusable);
+        self.seen = stamp;
+        index.map(Some)
+    }
+}
+
+/// Takes up each finished sync.
+pub(crate) async fn watch(mut file: SalesFile, comps: Comps) {
+    let mut next = tokio::time::interval(LOOK);
+    loop {
+        next.tick().await;
+        match file.look() {
+            Ok(None) => {}
+            Ok(Some(index)) => {
+                let sales = index.len();
+                take_up(&comps, index, &file.path).await;
+                tracing::info!(sales, "a sales index is in use");
+            }
+            Err(error) => tracing::warn!("{error:#}; sales are answered as before"),
+        }
+    }
+}
+
+/// Makes the index anew once a day. A deployment that never synced has none, and fetches none by itself: a million rows
+/// are the operator's to ask for.
+pub(crate) async fn refresh_daily(
+    path: PathBuf,
+    soda: Arc<dyn Soda>,
+    lease: Arc<dyn Lease>,
+    clock: Arc<dyn Clock>,
+) {
+    let holder = format!("{}-{}", std::process::id(), uuid::Uuid::now_v7());
+    let mut next = tokio::time::interval(ASK);
+    loop {
+        next.tick().await;
+        if !is_due(&path, &clock) {
+            continue;
+        }
+        match lease.acquire(LEASE, &holder, LEASE_LASTS, None).await {
+            Ok(true) => {}
+            Ok(false) => continue,
+            Err(error) => {
+                tracing::warn!(%error, "whether the sales are due could not be asked");
+                continue;
+            }
+        }
+        let outcome = async {
+            let index = fetch(soda.as_ref()).await?;
+            let place = path.clone();
+            // The model first: a server takes both up when the index is there.
+            let work = move || train(&index, &place).and_then(|()| put_in_place(&index, &place));
+            tokio::task::spawn_blocking(work).await?
+        };
+        match outcome.await {
+            Ok(()) => tracing::info!("the sales index was made anew"),
+            Err(error) => tracing::warn!("{error:#}; the sales stay as they were"),
+        }
+        if let Err(error) = lease.release(LEASE, &holder).await {
+            tracing::debug!(%error, "the lease on the sales ends by itself");
+        }
+    }
+}
+
+fn is_due(path: &Path, clock: &Arc<dyn Clock>) -> bool {
+    let modified = std::fs::metadata(path).and_then(|about| about.modified());
+    modified.is_ok_and(|modified| {
+        let age = clock.now() - time::OffsetDateTime::from(modified);
+        age > DUE
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_index_in_place_is_seen_once_and_a_damaged_one_is_none() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("new").join("sales.index");
+        let mut file = SalesFile::at(path.clone());
+        assert!(file.look().unwrap().is_none());
+        assert!(in_place(&path).is_none());
+        let index = SalesIndex::build(Loaded::default(), &Lots::default());
+        put_in_place(&index, &path).unwrap();
+        assert!(file.look().unwrap().is_some());
+        assert!(file.look().unwrap().is_none(), "seen already");
+        assert!(in_place(&path).is_some());
+        std::fs::write(&path, "no index").unwrap();
+        assert!(file.look().is_err());
+        assert!(file.look().unwrap().is_none(), "said once");
+        assert!(in_place(&path).is_none());
+    }
+}

@@ -1,0 +1,296 @@
+use std::net::Ipv4Addr;
+
+use brownstone_domain::ManualClock;
+use time::Duration;
+use time::macros::datetime;
+
+use super::memory::MemorySignIn;
+use super::*;
+use crate::memory::MemoryStore;
+use crate::service::Accounts;
+
+const PASSWORD: &str = "a long enough password";
+
+struct World {
+    clock: Arc<ManualClock>,
+    accounts: Accounts,
+    sign_in: SignIn,
+}
+
+fn world(sign_up: SignUp) -> World {
+    let clock = Arc::new(ManualClock::at(datetime!(2026-11-27 12:00 UTC)));
+    let accounts = Arc::new(MemoryStore::new());
+    let policy = SignInPolicy {
+        sign_up,
+        tier: Tier::Pro,
+        environment: Environment::Test,
+    };
+    World {
+        sign_in: SignIn::new(
+            Arc::new(MemorySignIn::new(accounts.clone())),
+            accounts.clone(),
+            clock.clone(),
+            policy,
+        )
+        .unwrap(),
+        accounts: Accounts::new(accounts, clock.clone(), Environment::Test),
+        clock,
+    }
+}
+
+fn from() -> Origin<'static> {
+    Origin {
+        address: Ipv4Addr::LOCALHOST.into(),
+        agent: "a browser\n",
+    }
+}
+
+fn secret(text: &str) -> SecretString {
+    SecretString::from(text)
+}
+
+#[tokio::test]
+async fn whoever_signs_up_is_signed_in_and_can_sign_in_again() {
+    let world = world(SignUp::Open);
+    let new = world
+        .sign_in
+        .sign_up("Demo@Example.com", secret(PASSWORD), &from())
+        .await
+        .unwrap();
+    let signed = world.sign_in.who(&new.token).await.unwrap().unwrap();
+    assert_eq!(signed.account.email, "demo@example.com");
+    assert_eq!(signed.account.tier, Tier::Pro);
+    assert_eq!(
+        signed.session.agent, "a browser",
+        "control characters are dropped"
+    );
+    let twice = world
+        .sign_in
+        .sign_up("demo@example.com", secret(PASSWORD), &from())
+        .await;
+    assert!(matches!(twice, Err(SignInError::EmailTaken)));
+    let again = world
+        .sign_in
+        .sign_in(
+            "DEMO@example.com",
+            secret(PASSWORD),
+            &from(),
+            Some(&new.token),
+        )
+        .await
+        .unwrap();
+    assert!(
+        world.sign_in.who(&new.token).await.unwrap().is_none(),
+        "rotated"
+    );
+    assert!(world.sign_in.who(&again.token).await.unwrap().is_some());
+}
+
+#[tokio::test]
+async fn sign_up_is_refused_where_it_is_not_open() {
+    for policy in [SignUp::Invitation, SignUp::Closed] {
+        let outcome = world(policy)
+            .sign_in
+            .sign_up("demo@example.com", secret(PASSWORD), &from())
+            .await;
+        assert!(matches!(outcome, Err(SignInError::SignUpClosed)));
+    }
+}
+
+#[tokio::test]
+async fn a_wrong_password_and_an_unknown_address_look_alike_and_tries_end() {
+    let world = world(SignUp::Open);
+    world
+        .sign_in
+        .sign_up("demo@example.com", secret(PASSWORD), &from())
+        .await
+        .unwrap();
+    for (email, password) in [
+        ("demo@example.com", "another long password"),
+        ("nobody@example.com", PASSWORD),
+        ("no address", PASSWORD),
+    ] {
+        let outcome = world
+            .sign_in
+            .sign_in(email, secret(password), &from(), None)
+            .await;
+        assert!(matches!(outcome, Err(SignInError::Wrong)), "{email}");
+    }
+    let mut waits = 0;
+    for _ in 0..10 {
+        let outcome = world
+            .sign_in
+            .sign_in("demo@example.com", secret("wrong"), &from(), None)
+            .await;
+        waits += u32::from(matches!(outcome, Err(SignInError::TooMany(_))));
+    }
+    assert!(waits > 0);
+    let right = world
+        .sign_in
+        .sign_in("demo@example.com", secret(PASSWORD), &from(), None)
+        .await;
+    assert!(
+        matches!(right, Err(SignInError::TooMany(_))),
+        "a right one waits too"
+    );
+    world.clock.advance(Duration::minutes(15));
+    let right = world
+        .sign_in
+        .sign_in("demo@example.com", secret(PASSWORD), &from(), None)
+        .await;
+    assert!(right.is_ok());
+}
+
+#[tokio::test]
+async fn an_account_made_by_command_has_no_password_until_its_link_is_used() {
+    let world = world(SignUp::Closed);
+    let account = world
+        .accounts
+        .create("demo@example.com", Tier::Pro, Role::Support, Actor::Command)
+        .await
+        .unwrap();
+    let outcome = world
+        .sign_in
+        .sign_in("demo@example.com", secret(PASSWORD), &from(), None)
+        .await;
+    assert!(matches!(outcome, Err(SignInError::Wrong)));
+    let (token, ends) = world
+        .sign_in
+        .invite(&account.id, Actor::Command)
+        .await
+        .unwrap();
+    assert_eq!(world.sign_in.invited(&token).await.unwrap().id, account.id);
+    let short = world.sign_in.redeem(&token, secret("short"), &from()).await;
+    assert!(matches!(short, Err(SignInError::Field(_))));
+    let new = world
+        .sign_in
+        .redeem(&token, secret(PASSWORD), &from())
+        .await
+        .unwrap();
+    assert!(world.sign_in.who(&new.token).await.unwrap().is_some());
+    let again = world
+        .sign_in
+        .redeem(&token, secret(PASSWORD), &from())
+        .await;
+    assert!(matches!(again, Err(SignInError::LinkGone)));
+    let (late, _) = world
+        .sign_in
+        .invite(&account.id, Actor::Command)
+        .await
+        .unwrap();
+    world.clock.set(ends + Duration::DAY);
+    assert!(matches!(
+        world.sign_in.invited(&late).await,
+        Err(SignInError::LinkGone)
+    ));
+}
+
+#[tokio::test]
+async fn a_session_ends_when_it_is_told_to_and_when_its_time_is_over() {
+    let world = world(SignUp::Open);
+    let new = world
+        .sign_in
+        .sign_up("demo@example.com", secret(PASSWORD), &from())
+        .await
+        .unwrap();
+    let signed = world.sign_in.who(&new.token).await.unwrap().unwrap();
+    let fresh = world
+        .sign_in
+        .again(&signed, &new.token, secret(PASSWORD), &from())
+        .await
+        .unwrap();
+    assert!(world.sign_in.who(&new.token).await.unwrap().is_none());
+    let id = &signed.account.id;
+    assert!(world.sign_in.end(id, &fresh.session.id).await.unwrap());
+    assert!(world.sign_in.who(&fresh.token).await.unwrap().is_none());
+    let third = world
+        .sign_in
+        .sign_in("demo@example.com", secret(PASSWORD), &from(), None)
+        .await
+        .unwrap();
+    world.clock.advance(model::SESSION_IDLE);
+    assert!(world.sign_in.who(&third.token).await.unwrap().is_none());
+}
+
+#[tokio::test]
+async fn a_person_can_change_the_password_and_delete_the_account() {
+    let world = world(SignUp::Open);
+    let first = world
+        .sign_in
+        .sign_up("demo@example.com", secret(PASSWORD), &from())
+        .await
+        .unwrap();
+    let signed = world.sign_in.who(&first.token).await.unwrap().unwrap();
+    let wrong = world
+        .sign_in
+        .change_password(
+            &signed,
+            secret("not this one"),
+            secret("another long one"),
+            &from(),
+        )
+        .await;
+    assert!(matches!(wrong, Err(SignInError::Wrong)));
+    let second = world
+        .sign_in
+        .change_password(
+            &signed,
+            secret(PASSWORD),
+            secret("another long one"),
+            &from(),
+        )
+        .await
+        .unwrap();
+    assert!(world.sign_in.who(&first.token).await.unwrap().is_none());
+    let signed = world.sign_in.who(&second.token).await.unwrap().unwrap();
+    world
+        .sign_in
+        .erase(&signed, secret("another long one"), &from())
+        .await
+        .unwrap();
+    assert!(world.sign_in.who(&second.token).await.unwrap().is_none());
+    assert!(world.accounts.find("demo@example.com").await.is_err());
+    let trail = world.accounts.audit(&signed.account.id, 10).await.unwrap();
+    assert_eq!(
+        trail.first().map(|line| line.action.as_str()),
+        Some("account.erase")
+    );
+    assert!(
+        trail
+            .iter()
+            .all(|line| !line.detail.contains("example.com"))
+    );
+}
+
+#[tokio::test]
+async fn a_suspended_person_is_no_caller_and_may_watch() {
+    let world = world(SignUp::Open);
+    let mut account = world
+        .accounts
+        .create(
+            "demo@example.com",
+            Tier::Free,
+            Role::Developer,
+            Actor::Command,
+        )
+        .await
+        .unwrap();
+    assert!(matches!(
+        world.sign_in.caller(&account),
+        Err(AuthFailure::NotEntitled { .. })
+    ));
+    account.tier = Tier::Pro;
+    assert_eq!(
+        world.sign_in.caller(&account).unwrap().key.id.as_str(),
+        WEB_KEY
+    );
+    account.suspension = Some(crate::model::Suspension {
+        at: account.created_at,
+        reason: "r".into(),
+    });
+    assert!(matches!(
+        world.sign_in.caller(&account),
+        Err(AuthFailure::Suspended { .. })
+    ));
+    assert_eq!(world.sign_in.watcher(&account).account, account.id);
+}

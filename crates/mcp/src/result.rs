@@ -1,0 +1,360 @@
+//! An answer as a tool's result, cut to what an agent can take.
+
+use brownstone_domain::OperationSpec;
+use brownstone_quota::RateLimitFields;
+use brownstone_service::{Answer, Failure};
+use rmcp::model::{CallToolResult, ContentBlock, MetaObject};
+use serde_json::{Map, Value, json};
+
+/// A whole result at most, text and structure counted together.
+pub const MAX_RESULT_BYTES: usize = 64 * 1024;
+
+/// Where the call's own facts stand in `_meta`.
+pub const META_KEY: &str = "nyc.brownstone/meta";
+
+/// Room for one of the two copies: the text is quoted once more than the structure, so its quotation marks count double, and
+/// the rest of the message takes some.
+const COPIES: usize = MAX_RESULT_BYTES - 2 * 1024;
+
+/// The longest text that stays in a summary when room is short.
+const SHORT_TEXT: usize = 200;
+
+/// A success: the envelope of the REST answer, records left out where it would be too large.
+///
+/// # Errors
+/// When the answer is no JSON, which is a fault of ours.
+pub fn success(spec: &OperationSpec, answer: &Answer) -> Result<CallToolResult, serde_json::Error> {
+    let data: Value = serde_json::from_slice(&answer.data.concat())?;
+    let meta = serde_json::to_value(&answer.meta)?;
+    let envelope = fitted(spec, data, &meta);
+    let mut result = CallToolResult::structured(envelope);
+    let fields = RateLimitFields::from(&answer.view);
+    let mut own = match meta {
+        Value::Object(own) => own,
+        _ => Map::new(),
+    };
+    own.insert("ratelimit".into(), fields.rate_limit.into());
+    own.insert("ratelimit_policy".into(), fields.policy.into());
+    let mut object = MetaObject::new();
+    object.0.insert(META_KEY.to_owned(), Value::Object(own));
+    result.meta = Some(object);
+    Ok(result)
+}
+
+/// A failure as an agent reads it: the error envelope as text, no structure, since clients that check it would hide the text.
+pub fn failure(failure: &Failure, request_id: &str) -> CallToolResult {
+    let envelope = envelope(failure, request_id);
+    CallToolResult::error(vec![ContentBlock::text(envelope.to_string())])
+}
+
+/// The error envelope, with the seconds to wait where there are any.
+pub fn envelope(failure: &Failure, request_id: &str) -> Value {
+    let mut envelope = json!({
+        "code": failure.code.as_str(),
+        "message": failure.message,
+        "request_id": request_id,
+    });
+    if let Some(seconds) = failure.retry_after {
+        envelope["retry_after_seconds"] = seconds.into();
+    }
+    envelope
+}
+
+/// What a value costs in both copies: as structure, and as text inside a JSON string.
+fn cost(value: &Value) -> usize {
+    let text = value.to_string();
+    let escaped = text
+        .bytes()
+        .filter(|byte| matches!(byte, b'"' | b'\\'))
+        .count();
+    2 * text.len() + escaped
+}
+
+/// The envelope, within its room.
+fn fitted(spec: &OperationSpec, data: Value, meta: &Value) -> Value {
+    let whole = json!({"data": data, "meta": meta, "truncated": false});
+    if cost(&whole) <= COPIES {
+        return whole;
+    }
+    let mut cut = json!({
+        "data": whole["data"],
+        "meta": meta,
+        "truncated": true,
+        "truncation_note": note(spec, &whole["data"]),
+    });
+    let mut lists = Vec::new();
+    take_lists(&mut cut["data"], &mut Vec::new(), &mut lists);
+    if cost(&cut) > COPIES {
+        shorten(&mut cut["data"], SHORT_TEXT);
+    }
+    if cost(&cut) > COPIES {
+        strip_sources(&mut cut["data"]);
+    }
+    let mut room = COPIES.saturating_sub(cost(&cut));
+    deal(&mut lists, &mut room);
+    for list in lists {
+        give_back(&mut cut["data"], list);
+    }
+    cut
+}
+
+fn note(spec: &OperationSpec, data: &Value) -> String {
+    let page = data["canonical_path"]
+        .as_str()
+        .map(|path| format!(" and the page {path} has it"))
+        .unwrap_or_default();
+    format!(
+        "Records were left out to fit {MAX_RESULT_BYTES} bytes; beside each list that was cut, a key ending in _shown says how many are here. {} {} returns the whole result{page}.",
+        spec.method.as_str(),
+        spec.path
+    )
+}
+
+/// A list of records that was taken out of the result.
+struct List {
+    /// Keys from `data` to the list.
+    path: Vec<String>,
+    records: std::vec::IntoIter<Value>,
+    next: Option<Value>,
+    of: usize,
+    shown: Vec<Value>,
+}
+
+/// Takes every list of objects out: they are what a result is large of.
+fn take_lists(value: &mut Value, path: &mut Vec<String>, lists: &mut Vec<List>) {
+    let Value::Object(object) = value else {
+        return;
+    };
+    for (key, inner) in object {
+        path.push(key.clone());
+        match inner {
+            Value::Array(items) if items.iter().any(Value::is_object) => {
+                let items = std::mem::take(items);
+                let of = items.len();
+                let mut records = items.into_iter();
+                lists.push(List {
+                    path: path.clone(),
+                    next: records.next(),
+                    records,
+                    of,
+                    shown: Vec::new(),
+                });
+            }
+            Value::Object(_) => take_lists(inner, path, lists),
+            _ => {}
+        }
+        path.pop();
+    }
+}
+
+/// Gives records back in turn, one a list, as long as they fit: every list shows its newest before any shows its tenth. Never
+/// a part of one.
+fn deal(lists: &mut [List], room: &mut usize) {
+    // What marks a list as cut.
+    let marks: usize = lists
+        .iter()
+        .map(|list| 2 * (list.path.last().map_or(0, String::len) + 20))
+        .sum();
+    *room = room.saturating_sub(marks);
+    loop {
+        let mut dealt = false;
+        for list in lists.iter_mut() {
+            let Some(record) = list.next.take() else {
+                continue;
+            };
+            // A comma in each copy.
+            let needs = cost(&record) + 2;
+            if needs > *room {
+                // The list ends here: a later record must not stand before an earlier one.
+                continue;
+            }
+            *room -= needs;
+            list.shown.push(record);
+            list.next = list.records.next();
+            dealt = true;
+        }
+        if !dealt {
+            return;
+        }
+    }
+}
+
+fn give_back(data: &mut Value, list: List) {
+    let Some((key, parents)) = list.path.split_last() else {
+        return;
+    };
+    let mut at = data;
+    for parent in parents {
+        // A source whose data was stripped has no place for its records any more.
+        let Some(next) = at.get_mut(parent) else {
+            return;
+        };
+        at = next;
+    }
+    let Value::Object(object) = at else {
+        return;
+    };
+    if list.shown.len() < list.of {
+        object.insert(format!("{key}_shown"), list.shown.len().into());
+    }
+    object.insert(key.clone(), Value::Array(list.shown));
+}
+
+/// Takes long texts and plain lists out of each source's summary.
+fn shorten(data: &mut Value, longest: usize) {
+    for entry in sources(data) {
+        if let Some(Value::Object(summary)) = entry.get_mut("data") {
+            summary.retain(|key, value| {
+                key == "records"
+                    || match value {
+                        Value::String(text) => text.len() <= longest,
+                        Value::Array(items) => items.is_empty(),
+                        Value::Object(inner) => inner.len() <= 8,
+                        _ => true,
+                    }
+            });
+        }
+    }
+}
+
+/// Leaves of each source its status and its count.
+fn strip_sources(data: &mut Value) {
+    for entry in sources(data) {
+        if let Some(Value::Object(summary)) = entry.get_mut("data") {
+            summary.retain(|key, _| matches!(key.as_str(), "records" | "record_count"));
+        }
+    }
+}
+
+fn sources(data: &mut Value) -> impl Iterator<Item = &mut Value> {
+    data.get_mut("sources")
+        .and_then(Value::as_object_mut)
+        .into_iter()
+        .flat_map(|sources| sources.values_mut())
+}
+
+#[cfg(test)]
+mod tests {
+    use brownstone_domain::{ErrorCode, Operation};
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn meta() -> Value {
+        json!({"request_id": "0190", "operation": "lookupProperty", "units_charged": 10, "minute_remaining": 230, "daily_remaining": 9_990})
+    }
+
+    fn fit(data: Value) -> Value {
+        fitted(Operation::LookupProperty.spec(), data, &meta())
+    }
+
+    fn size(value: &Value) -> usize {
+        let result = CallToolResult::structured(value.clone());
+        serde_json::to_string(&result).unwrap().len()
+    }
+
+    /// A report of `sources` sources with `records` records each, of about `width` bytes.
+    fn report(sources: usize, records: usize, width: usize) -> Value {
+        let entries: Map<String, Value> = (0..sources)
+            .map(|source| {
+                let records: Vec<Value> = (0..records)
+                    .map(|record| json!({"number": record, "text": "\"x\" ".repeat(width / 4)}))
+                    .collect();
+                let data = json!({
+                    "records": records, "record_count": 5_000, "records_truncated": true, "matched_by": "bin",
+                    "source_url": "https://data.cityofnewyork.us/d/6bgk-3dad", "open_violations": 12,
+                });
+                (format!("nyc_{source}"), json!({"status": "ok", "data": data}))
+            })
+            .collect();
+        json!({
+            "property": {"address": "350 5 AVENUE"}, "bbl": "1008350041", "bin": "1015862",
+            "canonical_path": "/property/1008350041/350-5-avenue", "sources": entries,
+            "cache": {"status": "ok"},
+        })
+    }
+
+    #[test]
+    fn a_small_answer_is_whole() {
+        let data = report(2, 3, 40);
+        let fitted = fit(data.clone());
+        assert_eq!(fitted["truncated"], json!(false));
+        assert_eq!(fitted["data"], data);
+    }
+
+    #[test]
+    fn a_large_report_shows_the_newest_of_each_source_and_says_where_the_rest_is() {
+        let data = report(87, 100, 200);
+        let fitted = fit(data.clone());
+        assert_eq!(fitted["truncated"], json!(true));
+        let sources = fitted["data"]["sources"].as_object().unwrap();
+        assert_eq!(sources.len(), 87);
+        for (key, entry) in sources {
+            let summary = &entry["data"];
+            assert_eq!(
+                (&entry["status"], &summary["record_count"]),
+                (&json!("ok"), &json!(5_000))
+            );
+            let shown = summary["records"].as_array().unwrap();
+            assert_eq!(summary["records_shown"], json!(shown.len()));
+            let whole = data["sources"][key]["data"]["records"].as_array().unwrap();
+            assert_eq!(
+                shown[..],
+                whole[..shown.len()],
+                "whole records, newest first"
+            );
+        }
+        let note = fitted["truncation_note"].as_str().unwrap();
+        assert!(
+            note.contains("POST /v1/lookup") && note.contains("/property/1008350041"),
+            "{note}"
+        );
+        for key in ["property", "bbl", "bin", "cache"] {
+            assert_eq!(fitted["data"][key], data[key]);
+        }
+    }
+
+    #[test]
+    fn a_page_of_listings_is_cut_at_its_end() {
+        let results: Vec<Value> = (0..100)
+            .map(|n| json!({"listing_key": n, "description": "bright ".repeat(100)}))
+            .collect();
+        let data =
+            json!({"results": results, "has_more": false, "source_status": {"cached": "ok"}});
+        let fitted = fit(data.clone());
+        let shown = fitted["data"]["results"].as_array().unwrap();
+        assert!(shown.len() > 10 && shown.len() < 100, "{}", shown.len());
+        assert_eq!(shown[..], results_of(&data)[..shown.len()]);
+        assert_eq!(fitted["data"]["results_shown"], json!(shown.len()));
+        assert_eq!(fitted["data"]["has_more"], json!(false));
+    }
+
+    fn results_of(data: &Value) -> &Vec<Value> {
+        data["results"].as_array().unwrap()
+    }
+
+    #[test]
+    fn a_failure_is_text_with_the_wait_and_no_structure() {
+        let refused = Failure::new(ErrorCode::RateLimited, "Wait.").after(7);
+        let result = failure(&refused, "0190");
+        assert_eq!(result.is_error, Some(true));
+        assert_eq!(result.structured_content, None);
+        let text = serde_json::to_value(&result.content).unwrap()[0]["text"]
+            .as_str()
+            .unwrap()
+            .to_owned();
+        assert_eq!(
+            serde_json::from_str::<Value>(&text).unwrap(),
+            json!({"code": "rate_limited", "message": "Wait.", "request_id": "0190", "retry_after_seconds": 7})
+        );
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(24))]
+        #[test]
+        fn no_result_is_larger_than_its_room(sources in 1_usize..120, records in 0_usize..40, width in 0_usize..900) {
+            let fitted = fit(report(sources, records, width));
+            prop_assert!(size(&fitted) <= MAX_RESULT_BYTES, "{}", size(&fitted));
+        }
+    }
+}

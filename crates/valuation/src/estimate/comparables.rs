@@ -1,0 +1,418 @@
+//! Value by comparable sales alone: each is moved to the subject's day and size, weighted by how alike it is, and the
+//! weighted median is the estimate. Nothing here is learned but the index and the elasticities.
+
+use super::{
+    History, Observation, Subject,
+    history::Shares,
+    stats::{Weighted, weighted_quantile},
+};
+use crate::Segment;
+
+/// A sale that speaks for the subject.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Comparable {
+    /// Its place in the history.
+    pub id: u32,
+    /// Logarithm of its price, moved to the subject's day and size.
+    pub adjusted: f64,
+    /// How much it counts: nearer, newer and more alike never counts less.
+    pub weight: f64,
+}
+
+/// What comparable sales say of a subject.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Evidence {
+    /// The sales, heaviest first.
+    pub comparables: Vec<Comparable>,
+    /// Logarithm of the value; nothing when there is no comparable sale.
+    pub estimate: Option<f64>,
+    /// Half the distance of the weighted quartiles, of the logarithms.
+    pub spread: f64,
+    /// How many equally weighted sales would be as good.
+    pub effective: f64,
+    /// Sales of the same building.
+    pub same_building: usize,
+}
+
+/// Sales further back than this are not looked at while newer ones suffice.
+const OLDEST_DAYS: i32 = 365 * 5;
+
+/// How fast each kind of unlikeness makes a sale count less. One row a segment.
+struct Kernel {
+    /// Days in which weight falls to 1/e.
+    days: f64,
+    /// Logarithm of the ratio of floor areas that does the same.
+    gross: f64,
+    /// The same of land.
+    land: f64,
+    /// Years of construction apart.
+    years: f64,
+    /// A sale elsewhere in the neighbourhood counts so much, beside one of the same block.
+    elsewhere: f64,
+    /// Another kind (two families for one) counts so much.
+    other_kind: f64,
+    /// Another class of the same kind.
+    other_class: f64,
+}
+
+const KERNELS: [Kernel; 4] = [
+    // Condominium units.
+    Kernel {
+        days: 700.0,
+        gross: 1.0,
+        land: 1.0,
+        years: 12.0,
+        elsewhere: place::UNIT_ELSEWHERE,
+        other_kind: 0.5,
+        other_class: 0.6,
+    },
+    // Apartments of co-operatives.
+    Kernel {
+        days: 800.0,
+        gross: 1.0,
+        land: 1.0,
+        years: 25.0,
+        elsewhere: place::UNIT_ELSEWHERE,
+        other_kind: 0.5,
+        other_class: 0.6,
+    },
+    // One to three families.
+    Kernel {
+        days: 500.0,
+        gross: 0.30,
+        land: 0.45,
+        years: 35.0,
+        elsewhere: 0.12,
+        other_kind: 0.4,
+        other_class: 0.6,
+    },
+    // Four and more.
+    Kernel {
+        days: 900.0,
+        gross: 0.7,
+        land: 1.2,
+        years: 50.0,
+        elsewhere: 0.12,
+        other_kind: 0.5,
+        other_class: 0.7,
+    },
+];
+
+/// Weight of a sale by where it is. From the same apartment to the same neighbourhood.
+mod place {
+    pub(super) const SAME_APARTMENT: f64 = 60.0;
+    pub(super) const SAME_HOUSE: f64 = 1.5;
+    pub(super) const SAME_LINE: f64 = 4.0;
+    pub(super) const SAME_BUILDING: f64 = 1.0;
+    pub(super) const UNIT_SAME_BLOCK: f64 = 0.12;
+    pub(super) const UNIT_ELSEWHERE: f64 = 0.03;
+    pub(super) const SAME_BLOCK: f64 = 1.0;
+    pub(super) const SAME_STREET: f64 = 0.9;
+    pub(super) const NEXT_BLOCK: f64 = 0.7;
+}
+
+fn closeness(subject: &Subject, other: &Subject, elsewhere: f64) -> f64 {
+    if subject.segment().is_unit() {
+        unit_closeness(subject, other, elsewhere)
+    } else {
+        house_closeness(subject, other, elsewhere)
+    }
+}
+
+fn unit_closeness(subject: &Subject, other: &Subject, elsewhere: f64) -> f64 {
+    let same_lot = subject.segment() == Segment::Condo && subject.lot == other.lot;
+    let same_building = subject.building == other.building;
+    // A condominium unit stays that unit when a release writes its building's address another way.
+    if same_lot || (same_building && subject.unit.key != 0 && subject.unit.key == other.unit.key) {
+        return place::SAME_APARTMENT;
+    }
+    if !same_building {
+        let near = if subject.block() == other.block() {
+            place::UNIT_SAME_BLOCK
+        } else {
+            elsewhere
+        };
+        return near * if subject.zip == other.zip { 1.0 } else { 0.7 };
+    }
+    let same_line = subject.unit.line != 0 && subject.unit.line == other.unit.line;
+    let floors = match (subject.unit.floor, other.unit.floor) {
+        (Some(a), Some(b)) => f64::from(a.abs_diff(b)),
+        _ => 6.0,
+    };
+    if same_line {
+        return place::SAME_BUILDING
+            + (place::SAME_LINE - place::SAME_BUILDING) * (-floors / 12.0).exp();
+    }
+    // Lots of a condominium are numbered along its floors: near numbers are near apartments.
+    let lots = if subject.segment() == Segment::Condo {
+        (-(subject.lot.abs_diff(other.lot) as f64) / 6.0).exp()
+    } else {
+        0.0
+    };
+    place::SAME_BUILDING * (0.4 + 0.3 * (-floors / 8.0).exp() + 0.3 * lots)
+}
+
+fn house_closeness(subject: &Subject, other: &Subject, elsewhere: f64) -> f64 {
+    if subject.lot == other.lot {
+        return place::SAME_HOUSE;
+    }
+    let mut near = elsewhere;
+    if subject.borough() == other.borough() {
+        let blocks = subject.block().abs_diff(other.block());
+        near = near.max(match blocks {
+            0 => place::SAME_BLOCK,
+            1..=6 => place::NEXT_BLOCK * (-(blocks as f64 - 1.0) / 4.0).exp(),
+            _ => 0.0,
+        });
+        if subject.street != 0
+            && subject.street == other.street
+            && let (Some(a), Some(b)) = (subject.house_number, other.house_number)
+        {
+            near = near.max(place::SAME_STREET * (-f64::from(a.abs_diff(b)) / 60.0).exp());
+        }
+    }
+    near * if subject.zip == other.zip { 1.0 } else { 0.7 }
+}
+
+fn apart<T: Into<f64>>(a: Option<T>, b: Option<T>, scale: f64, unknown: f64) -> f64 {
+    match (a, b) {
+        (Some(a), Some(b)) => (-(a.into() - b.into()).abs() / scale).exp(),
+        _ => unknown,
+    }
+}
+
+fn ln(value: Option<u32>) -> Option<f64> {
+    value.filter(|v| *v > 0).map(|v| f64::from(v).ln())
+}
+
+/// How much a sale counts for a subject that is valued as of the cutoff. It depends on the two alone, and never grows
+/// with distance, age or unlikeness.
+pub fn weight(subject: &Subject, sale: &Observation, cutoff: i32) -> f64 {
+    let other = &sale.subject;
+    let Some(kernel) = KERNELS.get(subject.segment() as usize) else {
+        return 0.0;
+    };
+    if other.segment() != subject.segment() {
+        return 0.0;
+    }
+    let days = f64::from((cutoff - sale.date).max(0));
+    let same_building = subject.segment().is_unit() && subject.building == other.building;
+    let alike = if same_building {
+        1.0
+    } else if subject.class == other.class {
+        apart(subject.year_built, other.year_built, kernel.years, 0.5)
+    } else if subject.kind == other.kind {
+        kernel.other_class * apart(subject.year_built, other.year_built, kernel.years, 0.5)
+    } else {
+        kernel.other_kind * apart(subject.year_built, other.year_built, kernel.years, 0.5)
+    };
+    closeness(subject, other, kernel.elsewhere)
+        * (-days / kernel.days).exp()
+        * alike
+        * apart(
+            ln(subject.gross_sqft),
+            ln(other.gross_sqft),
+            kernel.gross,
+            if subject.segment().is_unit() {
+                1.0
+            } else {
+                0.4
+            },
+        )
+        * apart(
+            ln(subject.land_sqft),
+            ln(other.land_sqft),
+            kernel.land,
+            if subject.segment().is_unit() {
+                1.0
+            } else {
+                0.6
+            },
+        )
+}
+
+/// Which sales are looked at, and at most how many: the nearer first.
+fn candidates(history: &History, subject: &Subject, cutoff: i32) -> Vec<u32> {
+    let mut ids: Vec<u32> = Vec::with_capacity(400);
+    let mut add = |shares: Shares, most: usize| {
+        ids.extend_from_slice(history.before(shares, subject, cutoff, most));
+    };
+    match subject.segment() {
+        Segment::Condo | Segment::Coop => {
+            add(Shares::Building, 80);
+            add(Shares::Line, 20);
+            add(Shares::Lot, 3);
+            add(Shares::Block, 30);
+            add(Shares::Street, 30);
+        }
+        _ => {
+            add(Shares::Lot, 3);
+            add(Shares::Block, 30);
+            add(Shares::Street, 60);
+        }
+    }
+    let few = ids.len() < 12;
+    if !subject.segment().is_unit() || few {
+        for steps in [-1, 1, -2, 2, -3, 3, -4, 4] {
+            ids.extend_from_slice(history.block_before(subject, steps, cutoff, 14));
+        }
+        ids.extend_from_slice(history.before(Shares::Neighborhood, subject, cutoff, 120));
+    }
+    ids.sort_unstable();
+    ids.dedup();
+    if ids.len() < 12 {
+        ids.extend_from_slice(history.before(Shares::Zip, subject, cutoff, 60));
+    }
+    if ids.len() < 3 {
+        ids.extend_from_slice(history.before(Shares::Borough, subject, cutoff, 100));
+    }
+    ids.sort_unstable();
+    ids.dedup();
+    ids
+}
+
+/// What sales dated before the cutoff say of the subject.
+pub fn evidence(history: &History, subject: &Subject, cutoff: i32) -> Evidence {
+    let mut comparables: Vec<Comparable> = candidates(history, subject, cutoff)
+        .into_iter()
+        .filter_map(|id| {
+            let sale = history.at(id)?;
+            let weight = weight(subject, sale, cutoff);
+            (weight > 0.0).then(|| Comparable {
+                id,
+                adjusted: history.adjusted(subject, sale, cutoff),
+                weight,
+            })
+        })
+        .collect();
+    let recent = |c: &Comparable| {
+        history
+            .at(c.id)
+            .is_some_and(|sale| sale.date >= cutoff - OLDEST_DAYS)
+    };
+    if comparables.iter().filter(|c| recent(c)).count() >= 10 {
+        comparables.retain(recent);
+    }
+    comparables.sort_by(|a, b| b.weight.total_cmp(&a.weight).then(b.id.cmp(&a.id)));
+    let mut values: Vec<Weighted> = comparables.iter().map(|c| (c.adjusted, c.weight)).collect();
+    let estimate = weighted_quantile(&mut values, 0.5);
+    let quarter = |q| weighted_quantile(&mut values.clone(), q).unwrap_or_default();
+    let total: f64 = comparables.iter().map(|c| c.weight).sum();
+    let squares: f64 = comparables.iter().map(|c| c.weight * c.weight).sum();
+    let mut same_building = history.before(Shares::Building, subject, cutoff, 80).len();
+    if subject.segment().is_unit() && same_building == 0 {
+        same_building = history.before(Shares::Lot, subject, cutoff, 1).len();
+    }
+    Evidence {
+        estimate,
+        spread: (quarter(0.75) - quarter(0.25)) / 2.0,
+        effective: if squares > 0.0 {
+            total * total / squares
+        } else {
+            0.0
+        },
+        same_building,
+        comparables,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::{BuildingClass, estimate::Hedonic};
+
+    fn house(lot: &str) -> Subject {
+        let mut subject = Subject::new(lot.parse().unwrap(), BuildingClass::read(b"A1"));
+        subject.zip = Some(11_361);
+        subject.neighborhood = 3;
+        subject.gross_sqft = Some(1_500);
+        subject.land_sqft = Some(4_000);
+        subject.year_built = Some(1_930);
+        subject
+    }
+
+    fn sold(subject: Subject, date: i32, price: f64) -> Observation {
+        Observation {
+            subject,
+            date,
+            log_price: price.ln(),
+        }
+    }
+
+    #[test]
+    fn sales_after_the_cutoff_say_nothing() {
+        let before: Vec<Observation> = (1..9_u32)
+            .map(|i| {
+                let lot = format!("40620000{i:02}");
+                sold(
+                    house(&lot),
+                    19_000 + i as i32 * 20,
+                    700_000.0 + f64::from(i) * 5_000.0,
+                )
+            })
+            .collect();
+        let mut all = before.clone();
+        all.extend(
+            (20..60_u32).map(|i| sold(house(&format!("40620000{i}")), 19_200 + i as i32, 9e6)),
+        );
+        let subject = house("4062000010");
+        let known = History::build(before, [], Hedonic::default());
+        let more = History::build(all, [], Hedonic::default());
+        let (without, with) = (
+            evidence(&known, &subject, 19_200),
+            evidence(&more, &subject, 19_200),
+        );
+        assert_eq!(without, with);
+        assert_eq!(without.comparables.len(), 8);
+        let value = without.estimate.unwrap().exp();
+        assert!((700_000.0..745_000.0).contains(&value), "{value}");
+    }
+
+    #[test]
+    fn the_same_line_says_more_than_the_same_building() {
+        let unit = |lot: &str, designation: &str| {
+            let mut subject = Subject::new(lot.parse().unwrap(), BuildingClass::read(b"D4"));
+            subject.set_unit(designation);
+            subject
+        };
+        let subject = unit("1008350041", "5C");
+        let at = |designation| {
+            weight(
+                &subject,
+                &sold(unit("1008350041", designation), 19_000, 1e6),
+                19_100,
+            )
+        };
+        assert!(at("5C") > at("6C"));
+        assert!(at("6C") > at("9C"));
+        assert!(at("9C") > at("5D"));
+        assert!(at("5D") > at("12D"));
+        let elsewhere = sold(unit("1008350042", "5C"), 19_000, 1e6);
+        assert!(at("12D") > weight(&subject, &elsewhere, 19_100));
+        let house = sold(house("4062000010"), 19_000, 1e6);
+        assert_eq!(weight(&subject, &house, 19_100), 0.0);
+    }
+
+    proptest! {
+        #[test]
+        fn nearer_newer_and_more_alike_never_counts_less(
+            block in 0_u32..8, farther in 0_u32..8,
+            age in 0_i32..2000, older in 0_i32..2000,
+            size in 0_u32..2000, bigger in 0_u32..2000,
+        ) {
+            let subject = house("4062000010");
+            let one = |block: u32, age: i32, size: u32| {
+                let mut other = house(&format!("4{:05}0020", 6_200 + block));
+                other.gross_sqft = Some(1_500 + size);
+                weight(&subject, &sold(other, 19_000 - age, 1e6), 19_000)
+            };
+            let best = one(block, age, size);
+            prop_assert!(best >= one(block + farther, age, size));
+            prop_assert!(best >= one(block, age + older, size));
+            prop_assert!(best >= one(block, age, size + bigger));
+            prop_assert!(best > 0.0);
+        }
+    }
+}

@@ -1,0 +1,19 @@
+//! Estimates of value.
+
+mod comparables;
+mod hedonic;
+mod history;
+mod stats;
+mod subject;
+mod trend;
+mod unit;
+
+pub use comparables::{Comparable, Evidence, evidence, weight};
+pub use hedonic::Hedonic;
+pub use history::History;
+pub use subject::{Observation, Subject, block_number};
+pub use trend::Trend;
+pub use unit::UnitPlace;
+
+pub(crate) use history::Shares;
+pub(crate) use stats::{Weighted, median, weighted_quantile};

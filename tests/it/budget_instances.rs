@@ -1,0 +1,328 @@
+//! Three processes, one account, 64 clients: what is granted is within capacity and refill to the unit, no day is passed, and
+//! what clients saw is what is counted.
+//!
+//! `TEST_SOAK_SECONDS` says how long; a few in every run, thirty by `make soak-budget`.
+
+use std::{collections::BTreeMap, ops::RangeInclusive, time::Duration};
+
+use serde_json::json;
+use time::{OffsetDateTime, macros::datetime};
+use tokio::{
+    sync::{mpsc, watch},
+    task::JoinSet,
+    time::Instant,
+};
+
+use crate::{
+    harness::{Options, Server, meta},
+    shared_database::database,
+};
+
+const CLIENTS: usize = 64;
+const COST: u64 = 10;
+
+fn seconds() -> u64 {
+    match std::env::var("TEST_SOAK_SECONDS") {
+        Ok(text) => text.parse().expect("TEST_SOAK_SECONDS is a number"),
+        Err(_) => 4,
+    }
+}
+
+/// Where the budgets are.
+struct Place {
+    database_url: String,
+    variables: Vec<(String, String)>,
+}
+
+async fn in_postgres(name: &str) -> Option<Place> {
+    Some(Place {
+        database_url: database(name).await?,
+        variables: vec![],
+    })
+}
+
+async fn in_redis(name: &str) -> Option<Place> {
+    let Ok(redis) = std::env::var("TEST_REDIS_URL") else {
+        eprintln!("skipped: TEST_REDIS_URL is not set (make test sets it)");
+        return None;
+    };
+    Some(Place {
+        database_url: database(name).await?,
+        variables: vec![("BROWNSTONE_QUOTA_URL".into(), redis)],
+    })
+}
+
+impl Place {
+    /// Three servers, on the machine's clock or on one in the test's hand.
+    async fn instances(&self, real_clock: bool) -> [Server; 3] {
+        let options = |clock| Options {
+            database_url: Some(self.database_url.clone()),
+            variables: self.variables.clone(),
+            clock,
+            real_clock,
+            ..Options::default()
+        };
+        let first = Server::start(options(None)).await;
+        let clock = first.clock();
+        let second = Server::start(options(Some(clock.clone()))).await;
+        let third = Server::start(options(Some(clock))).await;
+        [first, second, third]
+    }
+}
+
+/// What a client was told.
+#[derive(Debug, Clone, Copy)]
+enum Told {
+    /// It was charged; so much of the day is left.
+    Granted(u64),
+    /// 429, to try again later.
+    Refused,
+    /// 503: whether the store charged it in the end is not known.
+    Doubtful,
+}
+
+/// 64 clients, each on one of the servers, that ask without a pause and tell what they hear.
+struct Clients {
+    told: mpsc::UnboundedReceiver<Told>,
+    over: watch::Sender<bool>,
+    tasks: JoinSet<()>,
+}
+
+impl Clients {
+    fn start(servers: &[Server; 3], key: &str) -> Self {
+        let (tell, told) = mpsc::unbounded_channel();
+        let (end, over) = watch::channel(false);
+        let mut tasks = JoinSet::new();
+        for n in 0..CLIENTS {
+            let url = format!("{}/v1/lookup", servers[n % servers.len()].url);
+            let (key, tell, over) = (key.to_owned(), tell.clone(), over.clone());
+            let http = reqwest::Client::new();
+            tasks.spawn(async move {
+                while !*over.borrow() {
+                    let told = ask(&http, &url, &key).await;
+                    tell.send(told).expect("the test listens to the end");
+                }
+            });
+        }
+        Self {
+            told,
+            over: end,
+            tasks,
+        }
+    }
+
+    /// Adds the next answer to a sum.
+    async fn hear(&mut self, sum: &mut Sum) {
+        sum.add(self.told.recv().await.expect("clients go on"));
+    }
+
+    /// Ends them; what is under way is answered and heard, too.
+    async fn end(mut self, sum: &mut Sum) {
+        self.over.send_replace(true);
+        while let Some(told) = self.told.recv().await {
+            sum.add(told);
+        }
+        while let Some(ended) = self.tasks.join_next().await {
+            ended.expect("no client failed");
+        }
+    }
+}
+
+async fn ask(http: &reqwest::Client, url: &str, key: &str) -> Told {
+    let call = http
+        .post(url)
+        .bearer_auth(key)
+        .json(&json!({"address": "350 5 Avenue, Manhattan"}));
+    let answer = call.send().await.expect("an answer");
+    match answer.status().as_u16() {
+        200 => {
+            let body = answer.text().await.expect("the whole answer");
+            Told::Granted(meta(&body)["daily_remaining"].as_u64().expect("a number"))
+        }
+        429 => {
+            assert!(answer.headers().contains_key("retry-after"));
+            Told::Refused
+        }
+        503 => Told::Doubtful,
+        other => panic!("{other}: {}", answer.text().await.unwrap_or_default()),
+    }
+}
+
+/// What all of them were told together.
+#[derive(Debug, Default)]
+struct Sum {
+    /// How often each figure of what is left was seen.
+    left: BTreeMap<u64, u64>,
+    refused: u64,
+    doubtful: u64,
+}
+
+impl Sum {
+    fn add(&mut self, told: Told) {
+        match told {
+            Told::Granted(left) => *self.left.entry(left).or_default() += 1,
+            Told::Refused => self.refused += 1,
+            Told::Doubtful => self.doubtful += 1,
+        }
+    }
+
+    fn calls(&self) -> u64 {
+        self.left.values().sum()
+    }
+}
+
+/// Asserts that each server's usage, and so the one counter behind them, tells what clients saw: so much of the day used, and
+/// every call that was granted.
+async fn assert_counted(servers: &[Server; 3], key: &str, sum: &Sum, used: RangeInclusive<u64>) {
+    let begun = Instant::now();
+    let number = |value: &serde_json::Value| value.as_u64().expect("a number");
+    for server in servers {
+        loop {
+            let answer = server.get_as(key, "/v1/usage").await;
+            let patient = begun.elapsed() < Duration::from_secs(20);
+            if answer.status == 503 && patient {
+                continue;
+            }
+            assert_eq!(answer.status, 200, "{}", answer.text);
+            let usage = answer.data();
+            let today = number(&usage["day"]["used"]);
+            assert!(
+                used.contains(&today),
+                "{today} used, {used:?} expected, {sum:?}"
+            );
+            let history = usage["history"].as_array().expect("days");
+            let calls = history.iter().map(|day| number(&day["units"])).sum::<u64>() / COST;
+            // Another instance's counters are written a second later at most.
+            if calls == sum.calls() {
+                break;
+            }
+            assert!(
+                calls <= sum.calls(),
+                "{calls} calls counted, {} seen",
+                sum.calls()
+            );
+            assert!(patient, "{calls} calls counted, {} seen", sum.calls());
+        }
+    }
+}
+
+async fn new_account(servers: &[Server; 3], limits: [&str; 4]) -> String {
+    let (account, key) = servers[0].new_account("many@example.com").await;
+    let set = ["limits", "set", "--account", &account];
+    servers[0].operator(&[&set[..], &limits[..]].concat()).await;
+    // The report is made, so that calls are quick; the sample's key is that of the last one started.
+    servers[2].warm().await;
+    key
+}
+
+/// On the machine's and the store's own clock.
+async fn within_capacity_and_refill(place: Place) {
+    const CAPACITY: u64 = 1_200;
+    const DAY: u64 = 1_000_000;
+    let servers = place.instances(true).await;
+    let key = new_account(&servers, ["--per-minute", "1200", "--per-day", "1000000"]).await;
+    let whole = Duration::from_secs(seconds());
+    let (today, begun) = (OffsetDateTime::now_utc().date(), Instant::now());
+    let mut clients = Clients::start(&servers, &key);
+    let mut sum = Sum::default();
+    while begun.elapsed() < whole {
+        clients.hear(&mut sum).await;
+    }
+    clients.end(&mut sum).await;
+    let took = begun.elapsed();
+    let granted = sum.calls() * COST;
+    // 20 units a second.
+    let bound = CAPACITY + (took.as_micros() * 20).div_ceil(1_000_000) as u64;
+    eprintln!(
+        "{took:.1?}: {granted} units granted, {bound} allowed; {} refusals, {} doubtful",
+        sum.refused, sum.doubtful
+    );
+    if OffsetDateTime::now_utc().date() != today {
+        eprintln!("skipped: it was midnight meanwhile");
+        return;
+    }
+    assert!(granted <= bound, "{granted} granted, {bound} allowed");
+    let doubtful = sum.doubtful * COST;
+    let due = CAPACITY + whole.as_secs().saturating_sub(3) * 20 - COST;
+    assert!(
+        granted + doubtful >= due,
+        "{granted} granted, {due} are due"
+    );
+    // Every charge saw another figure; without a doubtful one there is no gap between them.
+    assert!(
+        sum.left.values().all(|times| *times == 1),
+        "a unit was spent twice: {sum:?}"
+    );
+    if sum.doubtful == 0 {
+        let seen: Vec<u64> = sum.left.keys().rev().copied().collect();
+        let due: Vec<u64> = (1..=sum.calls()).map(|n| DAY - n * COST).collect();
+        assert_eq!(seen, due);
+    }
+    assert_counted(&servers, &key, &sum, granted..=granted + doubtful).await;
+}
+
+/// The clock is in the test's hand, and midnight comes while all ask.
+async fn no_day_is_passed_over_midnight(place: Place) {
+    const DAY: u64 = 300;
+    let servers = place.instances(false).await;
+    let key = new_account(&servers, ["--per-minute", "100000", "--per-day", "300"]).await;
+    servers[0].set_clock(datetime!(2026-11-27 23:59:30 UTC));
+    let mut clients = Clients::start(&servers, &key);
+    let mut sum = Sum::default();
+    for day in 1..=2 {
+        // All of the day is spent, and then everybody is refused for some time.
+        while sum.calls() + sum.doubtful < day * DAY / COST {
+            clients.hear(&mut sum).await;
+        }
+        let refused = sum.refused;
+        while sum.refused < refused + 5 * CLIENTS as u64 {
+            clients.hear(&mut sum).await;
+        }
+        assert!(sum.calls() <= day * DAY / COST, "day {day}: {sum:?}");
+        if day == 1 {
+            servers[0].set_clock(datetime!(2026-11-28 0:00:10 UTC));
+        }
+    }
+    clients.end(&mut sum).await;
+    eprintln!(
+        "two days: {} calls, {} refusals, {} doubtful",
+        sum.calls(),
+        sum.refused,
+        sum.doubtful
+    );
+    assert!(sum.left.values().all(|times| *times <= 2), "{sum:?}");
+    if sum.doubtful == 0 {
+        let due: BTreeMap<u64, u64> = (0..DAY / COST).map(|n| (n * COST, 2)).collect();
+        assert_eq!(sum.left, due, "each unit of both days once");
+    }
+    // Somebody was refused, so it is all spent.
+    assert_counted(&servers, &key, &sum, DAY..=DAY).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn three_processes_on_postgresql_grant_no_unit_too_many() {
+    if let Some(place) = in_postgres("brownstone_it_three").await {
+        within_capacity_and_refill(place).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn three_processes_on_redis_grant_no_unit_too_many() {
+    if let Some(place) = in_redis("brownstone_it_three_redis").await {
+        within_capacity_and_refill(place).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn three_processes_on_postgresql_pass_no_day_over_midnight() {
+    if let Some(place) = in_postgres("brownstone_it_midnight").await {
+        no_day_is_passed_over_midnight(place).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn three_processes_on_redis_pass_no_day_over_midnight() {
+    if let Some(place) = in_redis("brownstone_it_midnight_redis").await {
+        no_day_is_passed_over_midnight(place).await;
+    }
+}

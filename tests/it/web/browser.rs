@@ -1,0 +1,317 @@
+//! A real browser, driven over WebDriver: what a person does, and pictures of each page.
+//!
+//! WebDriver is a handful of JSON requests, so it is spoken here; a client library would bring a second HTTP stack.
+
+use std::path::PathBuf;
+
+use super::*;
+
+/// The key under which WebDriver gives an element's name.
+const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
+
+struct Chromium {
+    http: Client,
+    session: String,
+    base: String,
+}
+
+impl Chromium {
+    /// A fresh browser; `None` where there is none to drive.
+    async fn start(server: &Server) -> Option<Self> {
+        let Ok(driver) = std::env::var("TEST_WEBDRIVER_URL") else {
+            println!(
+                "skipped: TEST_WEBDRIVER_URL names no driver; see crates/web/scripts/with-chromium.sh"
+            );
+            return None;
+        };
+        let http = Client::new();
+        let wanted = json!({"capabilities": {"alwaysMatch": {
+            "browserName": "chrome",
+            "goog:chromeOptions": {"args": ["--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", "--window-size=1280,900"]},
+        }}});
+        let made: Value = http
+            .post(format!("{driver}/session"))
+            .json(&wanted)
+            .send()
+            .await
+            .ok()?
+            .json()
+            .await
+            .ok()?;
+        let id = made["value"]["sessionId"]
+            .as_str()
+            .unwrap_or_else(|| panic!("no session: {made}"));
+        Some(Self {
+            session: format!("{driver}/session/{id}"),
+            http,
+            base: server.web.clone(),
+        })
+    }
+
+    async fn ask(&self, path: &str, body: Value) -> Value {
+        let request = self
+            .http
+            .post(format!("{}{path}", self.session))
+            .json(&body);
+        let answer: Value = request
+            .send()
+            .await
+            .expect("the driver answers")
+            .json()
+            .await
+            .expect("JSON");
+        assert!(
+            answer["value"].get("error").is_none(),
+            "{path} {body}: {answer}"
+        );
+        answer["value"].clone()
+    }
+
+    async fn go(&self, path: &str) {
+        self.ask("/url", json!({"url": format!("{}{path}", self.base)}))
+            .await;
+    }
+
+    async fn run(&self, script: &str) -> Value {
+        self.ask("/execute/sync", json!({"script": script, "args": []}))
+            .await
+    }
+
+    async fn find(&self, css: &str) -> String {
+        let found = self
+            .ask("/element", json!({"using": "css selector", "value": css}))
+            .await;
+        found[ELEMENT].as_str().expect("an element").to_owned()
+    }
+
+    async fn fill(&self, css: &str, text: &str) {
+        let element = self.find(css).await;
+        self.ask(&format!("/element/{element}/clear"), json!({}))
+            .await;
+        self.ask(&format!("/element/{element}/value"), json!({"text": text}))
+            .await;
+    }
+
+    /// Clicks what leads to another page, and waits until that page is there: the window's mark is gone with the one before.
+    async fn click(&self, css: &str) {
+        self.run("window.before = true").await;
+        let element = self.find(css).await;
+        self.ask(&format!("/element/{element}/click"), json!({}))
+            .await;
+        let arrived = "return !window.before && document.readyState === 'complete'";
+        let body = json!({"script": arrived, "args": []});
+        let give_up = tokio::time::Instant::now() + std::time::Duration::from_secs(30);
+        loop {
+            // While a page goes, a script may be refused.
+            let request = self.http.post(format!("{}/execute/sync", self.session));
+            let answer: Value = match request.json(&body).send().await {
+                Ok(answer) => answer.json().await.expect("JSON"),
+                Err(error) => panic!("the driver is gone: {error}"),
+            };
+            if answer["value"] == json!(true) {
+                return;
+            }
+            assert!(
+                tokio::time::Instant::now() < give_up,
+                "{css} led nowhere: {answer}"
+            );
+        }
+    }
+
+    async fn text(&self) -> String {
+        let text = self.run("return document.body.innerText").await;
+        text.as_str().unwrap_or_default().to_owned()
+    }
+
+    async fn path(&self) -> String {
+        let path = self.run("return location.pathname").await;
+        path.as_str().unwrap_or_default().to_owned()
+    }
+
+    async fn value(&self, css: &str) -> String {
+        let value = self
+            .run(&format!("return document.querySelector({css:?}).value"))
+            .await;
+        value.as_str().unwrap_or_default().to_owned()
+    }
+
+    async fn devtools(&self, command: &str, params: Value) -> Value {
+        self.ask(
+            "/goog/cdp/execute",
+            json!({"cmd": command, "params": params}),
+        )
+        .await
+    }
+
+    /// The page in light and dark, wide and narrow: nothing may run out of it. Pictures where a folder is named for them.
+    async fn look(&self, name: &str) {
+        for (width, kind) in [(1280, "desktop"), (390, "phone")] {
+            let size =
+                json!({"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": false});
+            self.devtools("Emulation.setDeviceMetricsOverride", size)
+                .await;
+            for scheme in ["light", "dark"] {
+                let media =
+                    json!({"features": [{"name": "prefers-color-scheme", "value": scheme}]});
+                self.devtools("Emulation.setEmulatedMedia", media).await;
+                let over = self.run("return document.documentElement.scrollWidth - document.documentElement.clientWidth").await;
+                assert!(
+                    over.as_i64().unwrap_or(1) <= 0,
+                    "{name} runs out of a {kind} by {over}"
+                );
+                let Some(folder) = std::env::var_os("SCREENSHOTS") else {
+                    continue;
+                };
+                let shot = self
+                    .devtools(
+                        "Page.captureScreenshot",
+                        json!({"captureBeyondViewport": true}),
+                    )
+                    .await;
+                let path = PathBuf::from(folder).join(format!("{name}-{kind}-{scheme}.png"));
+                std::fs::write(&path, base64(shot["data"].as_str().unwrap_or_default()))
+                    .expect("a picture is written");
+            }
+        }
+        self.devtools("Emulation.clearDeviceMetricsOverride", json!({}))
+            .await;
+    }
+
+    async fn end(self) {
+        let ended = self.http.delete(&self.session).send().await;
+        assert!(ended.is_ok_and(|answer| answer.status().is_success()));
+    }
+}
+
+fn base64(text: &str) -> Vec<u8> {
+    let value = |byte: u8| match byte {
+        b'A'..=b'Z' => Some(byte - b'A'),
+        b'a'..=b'z' => Some(byte - b'a' + 26),
+        b'0'..=b'9' => Some(byte - b'0' + 52),
+        b'+' => Some(62),
+        b'/' => Some(63),
+        _ => None,
+    };
+    let digits: Vec<u8> = text.bytes().filter_map(value).collect();
+    let mut out = Vec::with_capacity(digits.len() * 3 / 4);
+    for four in digits.chunks(4) {
+        let word = four
+            .iter()
+            .fold(0_u32, |word, digit| word << 6 | u32::from(*digit))
+            << (6 * (4 - four.len()));
+        out.extend(word.to_be_bytes().iter().skip(1).take(four.len() - 1));
+    }
+    out
+}
+
+#[tokio::test]
+async fn a_person_walks_the_whole_way_in_a_browser() {
+    let server = Server::sample().await;
+    let Some(page) = Chromium::start(&server).await else {
+        return;
+    };
+    page.go("/").await;
+    page.look("home").await;
+    page.go("/sign-in").await;
+    page.look("sign-in").await;
+    page.go("/sign-up").await;
+    page.fill("#email", "ada@example.com").await;
+    page.fill("#password", "short").await;
+    page.click("form.stack button").await;
+    assert!(page.text().await.contains("fewer than 12"));
+    page.look("sign-up-refused").await;
+    page.fill("#password", PASSWORD).await;
+    page.click("form.stack button").await;
+    assert_eq!(page.path().await, "/dashboard/keys");
+
+    page.fill("#name", "laptop").await;
+    page.click("form.inline button").await;
+    let key = page.value("#key").await;
+    page.look("new-key").await;
+    let looked = json!({"address": "350 5th Ave, Manhattan"});
+    assert_eq!(
+        server.post_as(&key, "/v1/lookup", &looked).await.status,
+        StatusCode::OK
+    );
+    page.go("/dashboard").await;
+    assert!(page.text().await.contains("9,990"));
+    page.look("dashboard").await;
+    page.go("/dashboard/usage").await;
+    assert!(page.text().await.contains("lookupProperty"));
+    page.look("usage").await;
+    page.go("/dashboard/account").await;
+    page.look("account").await;
+
+    page.go("/dashboard/keys").await;
+    page.click(".acts .second").await;
+    let second = page.value("#key").await;
+    assert!(second.starts_with("svc_test_") && second != key);
+    until(&server, &key, 401).await;
+    page.go("/dashboard/keys").await;
+    page.look("keys").await;
+
+    page.go("/").await;
+    page.look("home-signed-in").await;
+    page.fill("#address", "120 Broadway, Manhattan").await;
+    page.click("form.lookup button").await;
+    assert!(
+        page.text().await.contains("costs 10 units"),
+        "{}",
+        page.text().await
+    );
+    page.look("ask").await;
+    page.click("main form button").await;
+    assert!(
+        page.path().await.starts_with("/property/"),
+        "{}",
+        page.text().await
+    );
+    assert!(page.text().await.contains("What needs attention first"));
+    page.look("report").await;
+    page.run("for (const one of document.querySelectorAll('details')) one.open = true")
+        .await;
+    page.look("report-open").await;
+
+    let support = Browser::invited(&server, "help@example.com", "support").await;
+    let owner = server
+        .operator(&[
+            "account",
+            "suspend",
+            "--account",
+            "ada@example.com",
+            "--reason",
+            "resale",
+        ])
+        .await;
+    until(&server, &second, 403).await;
+    page.go("/dashboard").await;
+    assert!(page.text().await.contains("suspended"));
+    page.look("dashboard-suspended").await;
+    let cookie = json!({"cookie": {"name": "session", "value": support.cookies["session"], "path": "/", "httpOnly": true}});
+    page.ask("/cookie", cookie).await;
+    page.go("/support").await;
+    page.fill("#q", "ada@example.com").await;
+    page.click("form[role=search] button").await;
+    page.look("support").await;
+    let id = owner.rsplit(' ').next().expect("its id");
+    page.go(&format!("/support/accounts/{id}")).await;
+    page.look("support-account").await;
+    page.fill("#reason", "cleared").await;
+    page.click(".card form button").await;
+    until(&server, &second, 200).await;
+    for guide in [
+        "quick-start",
+        "errors",
+        "limits",
+        "caching",
+        "coverage",
+        "acceptable-use",
+        "versioning",
+    ] {
+        page.go(&format!("/docs/{guide}")).await;
+        page.look(&format!("docs-{guide}")).await;
+    }
+    page.go("/nothing").await;
+    page.look("nothing").await;
+    page.end().await;
+}

@@ -1,0 +1,299 @@
+//! What people do there.
+
+use super::*;
+
+#[tokio::test]
+async fn somebody_signs_up_makes_a_key_uses_rotates_and_revokes_it() {
+    let server = Server::sample().await;
+    let mut browser = Browser::sign_up(&server, "ada@example.com").await;
+    let (key, id) = browser.make_key("laptop").await;
+    assert!(key.starts_with("svc_test_"));
+    assert!(
+        !browser.get("/dashboard/keys").await.text.contains(&key),
+        "it is shown once"
+    );
+    assert_eq!(
+        server.get_as(&key, "/v1/usage").await.status,
+        StatusCode::OK
+    );
+    let looked = json!({"address": "350 5th Ave, Manhattan"});
+    assert_eq!(
+        server.post_as(&key, "/v1/lookup", &looked).await.status,
+        StatusCode::OK
+    );
+    let usage = browser.get("/dashboard/usage").await.is(200);
+    assert!(
+        usage.text.contains("lookupProperty") && usage.text.contains("<svg"),
+        "{}",
+        usage.text
+    );
+    assert_eq!(
+        browser.get("/dashboard/budget.json").await.json()["day_remaining"],
+        "9,990"
+    );
+
+    browser.get("/dashboard/keys").await.is(200);
+    let path = format!("/dashboard/keys/{id}/rotate");
+    browser.post(&path, &[("overlap_hours", "5")]).await.is(400);
+    browser.get("/dashboard/keys").await.is(200);
+    let rotated = browser
+        .post(&path, &[("overlap_hours", "24")])
+        .await
+        .is(200);
+    let second = rotated.between("class=\"secret\" readonly value=\"", "\"");
+    assert_ne!(second, key);
+    for good in [&key, &second] {
+        assert_eq!(
+            server.get_as(good, "/v1/usage").await.status,
+            StatusCode::OK
+        );
+    }
+    browser.get("/dashboard/keys").await.is(200);
+    browser
+        .post(&format!("/dashboard/keys/{id}/revoke"), &[])
+        .await
+        .goes("/dashboard/keys");
+    until(&server, &key, 401).await;
+    assert_eq!(
+        server.get_as(&second, "/v1/usage").await.status,
+        StatusCode::OK
+    );
+    let events = browser.get("/dashboard/account").await.is(200).text;
+    for action in [
+        "account.create",
+        "session.start",
+        "key.create",
+        "key.rotate",
+        "key.revoke",
+    ] {
+        assert!(events.contains(action), "{action}");
+    }
+}
+
+#[tokio::test]
+async fn a_report_asks_before_it_costs_and_is_free_to_look_at_again() {
+    let server = Server::sample().await;
+    let mut browser = Browser::sign_up(&server, "ada@example.com").await;
+    let left = async |browser: &mut Browser| {
+        browser.get("/dashboard/budget.json").await.json()["day_remaining"].clone()
+    };
+    let asked = browser
+        .get("/lookup?address=350+5th+Ave%2C+Manhattan")
+        .await
+        .is(200);
+    assert!(asked.text.contains("10 units"), "{}", asked.text);
+    assert_eq!(left(&mut browser).await, "10,000");
+    browser
+        .get("/lookup?address=350+5th+Ave%2C+Manhattan")
+        .await
+        .is(200);
+    let done = browser
+        .post("/lookup", &[("address", "350 5th Ave, Manhattan")])
+        .await
+        .is(303);
+    let path = done.location().to_owned();
+    assert_eq!(path, "/property/1008350041/350-5-avenue-new-york-ny-10118");
+    assert_eq!(left(&mut browser).await, "9,990");
+
+    let report = browser.get(&path).await.is(200);
+    for part in [
+        "350 5 AVENUE",
+        "1008350041",
+        "What needs attention first",
+        "verify against the original record",
+        "nyc_ecb",
+        "<svg",
+    ] {
+        assert!(report.text.contains(part), "{part}");
+    }
+    browser
+        .get("/property/1008350041/another-slug")
+        .await
+        .goes(&path);
+    browser.get("/property/1008350041").await.goes(&path);
+    browser
+        .get("/lookup?address=350+5+AVENUE%2C+10118")
+        .await
+        .goes(&path);
+    let kept = browser
+        .get("/property/1008350041/report.json")
+        .await
+        .is(200)
+        .json();
+    assert_eq!(kept["bbl"], "1008350041");
+    assert_eq!(kept["sources"]["nyc_ecb"]["status"], "ok");
+    assert_eq!(left(&mut browser).await, "9,990", "looking costs nothing");
+    let usage = browser.get("/dashboard/usage").await.is(200).text;
+    assert!(usage.contains("<td>WEB</td>"), "{usage}");
+
+    browser
+        .get("/lookup?address=1+Main+St%2C+Yonkers+NY")
+        .await
+        .is(400);
+    browser.get("/property/1/x").await.is(404);
+    let mut stranger = Browser::new(&server);
+    stranger
+        .get(&path)
+        .await
+        .goes(&format!("/sign-in?next={}", path.replace('/', "%2F")));
+}
+
+#[tokio::test]
+async fn an_operators_account_gets_in_by_a_link_once() {
+    let server = Server::sample().await;
+    let mut first = Browser::invited(&server, "grace@example.com", "developer").await;
+    let link = server
+        .operator(&["account", "invite", "--account", "grace@example.com"])
+        .await;
+    let (_, token) = link.split_once("/link/").unwrap();
+    let path = format!("/link/{token}");
+    let mut browser = Browser::new(&server);
+    browser.get(&path).await.is(200);
+    browser.post(&path, &[("password", "short")]).await.is(400);
+    browser
+        .post(&path, &[("password", "another long sentence")])
+        .await
+        .goes("/dashboard");
+    browser.get(&path).await.is(404);
+    first
+        .get("/dashboard")
+        .await
+        .goes("/sign-in?next=%2Fdashboard");
+}
+
+#[tokio::test]
+async fn support_suspends_and_restores_and_sets_limits() {
+    let server = Server::sample().await;
+    let mut owner = Browser::sign_up(&server, "ada@example.com").await;
+    let (key, _) = owner.make_key("laptop").await;
+    let mut support = Browser::invited(&server, "help@example.com", "support").await;
+    let found = support.get("/support?q=ADA%40example.com").await.is(200);
+    let id = found.between("href=\"/support/accounts/", "\"");
+    let four = &key[key.len() - 4..];
+    let by_key = support.get(&format!("/support?q={four}")).await.is(200);
+    assert!(by_key.text.contains(&id));
+    let path = format!("/support/accounts/{id}");
+    support.get(&path).await.is(200);
+    support
+        .post(&format!("{path}/suspend"), &[("reason", "")])
+        .await
+        .is(400);
+    support.get(&path).await.is(200);
+    support
+        .post(&format!("{path}/suspend"), &[("reason", "resale <b>")])
+        .await
+        .goes(&path);
+    until(&server, &key, 403).await;
+    let shown = owner.get("/dashboard").await.is(200).text;
+    assert!(
+        shown.contains("suspended") && !shown.contains("resale"),
+        "{shown}"
+    );
+    let account = owner.get("/dashboard/account").await.is(200).text;
+    assert!(
+        account.contains("account.suspend") && !account.contains("resale"),
+        "{account}"
+    );
+    owner
+        .get("/lookup?address=350+5th+Ave%2C+Manhattan")
+        .await
+        .is(403);
+    let seen = support.get(&path).await.is(200).text;
+    assert!(seen.contains("resale &#60;b&#62;"), "{seen}");
+    support
+        .post(&format!("{path}/restore"), &[("reason", "cleared")])
+        .await
+        .goes(&path);
+    until(&server, &key, 200).await;
+    support.get(&path).await.is(200);
+    support
+        .post(
+            &format!("{path}/limits"),
+            &[("per_minute", "x"), ("per_day", "")],
+        )
+        .await
+        .is(400);
+    support.get(&path).await.is(200);
+    support
+        .post(
+            &format!("{path}/limits"),
+            &[("per_minute", ""), ("per_day", "77")],
+        )
+        .await
+        .goes(&path);
+    let limits = owner.get("/dashboard").await.is(200).text;
+    assert!(
+        limits.contains(">77<") && limits.contains("set by support"),
+        "{limits}"
+    );
+}
+
+#[tokio::test]
+async fn an_account_is_exported_and_deleted_by_its_owner() {
+    let server = Server::sample().await;
+    let mut browser = Browser::sign_up(&server, "ada@example.com").await;
+    let (key, _) = browser.make_key("laptop").await;
+    let all = browser.get("/dashboard/account/export.json").await.is(200);
+    assert_eq!(all.json()["account"]["email"], "ada@example.com");
+    assert_eq!(all.json()["keys"][0]["name"], "laptop");
+    assert!(!all.text.contains(&key) && !all.text.contains("argon2"));
+    browser.get("/dashboard/account").await.is(200);
+    let path = "/dashboard/account/delete";
+    browser
+        .post(path, &[("email", "x"), ("password", PASSWORD)])
+        .await
+        .is(400);
+    browser.get("/dashboard/account").await.is(200);
+    browser
+        .post(path, &[("email", "ada@example.com"), ("password", "wrong")])
+        .await
+        .is(400);
+    browser.get("/dashboard/account").await.is(200);
+    browser
+        .post(
+            path,
+            &[("email", "ada@example.com"), ("password", PASSWORD)],
+        )
+        .await
+        .goes("/");
+    until(&server, &key, 401).await;
+    browser
+        .get("/dashboard")
+        .await
+        .goes("/sign-in?next=%2Fdashboard");
+    Browser::sign_up(&server, "ada@example.com").await;
+}
+
+#[tokio::test]
+async fn every_guide_stands_and_speaks_of_this_deployment() {
+    let server = Server::sample().await;
+    let mut browser = Browser::new(&server);
+    for page in [
+        "",
+        "/quick-start",
+        "/errors",
+        "/limits",
+        "/caching",
+        "/coverage",
+        "/acceptable-use",
+        "/versioning",
+    ] {
+        browser.get(&format!("/docs{page}")).await.is(200);
+    }
+    assert!(browser.get("/docs").await.text.contains(&server.url));
+    assert!(
+        browser
+            .get("/docs/errors")
+            .await
+            .text
+            .contains("quota_unavailable")
+    );
+    assert!(
+        browser
+            .get("/docs/coverage")
+            .await
+            .text
+            .contains("nyc_hpd_violations")
+    );
+    browser.get("/docs/nothing").await.is(404);
+}
