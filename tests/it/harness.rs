@@ -369,8 +369,10 @@ impl Server {
         let answer = self.http.get(url).send().await.expect("the city answers");
         let calls: Value = answer.json().await.expect("calls are JSON");
         let mut calls = calls.as_object().expect("calls are an object").clone();
-        // How fresh datasets are is asked in the background, about once an hour.
-        calls.remove("views");
+        // What no caller asks for: how fresh the datasets are, and the rates of the day.
+        for background in ["views", "fred", "pmms"] {
+            calls.remove(background);
+        }
         calls
     }
 

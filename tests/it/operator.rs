@@ -219,6 +219,8 @@ async fn the_doctor_finds_every_part_well_and_every_dataset_as_the_catalogue_say
             .env("BROWNSTONE_NYS_SODA_URL", &server.city)
             .env("BROWNSTONE_FEMA_URL", &server.city)
             .env("BROWNSTONE_GEOSEARCH_URL", &server.city)
+            .env("BROWNSTONE_FRED_URL", &server.city)
+            .env("BROWNSTONE_PMMS_URL", &server.city)
             .output()
     };
     let well = doctor().await.unwrap();

@@ -72,16 +72,17 @@ fn cost(value: &Value) -> usize {
 
 /// The envelope, within its room.
 fn fitted(spec: &OperationSpec, data: Value, meta: &Value) -> Value {
-    let whole = json!({"data": data, "meta": meta, "truncated": false});
-    if cost(&whole) <= COPIES {
-        return whole;
+    let envelope = [
+        ("data".to_owned(), data),
+        ("meta".to_owned(), meta.clone()),
+        ("truncated".to_owned(), false.into()),
+    ];
+    let mut cut = Value::Object(envelope.into_iter().collect());
+    if cost(&cut) <= COPIES {
+        return cut;
     }
-    let mut cut = json!({
-        "data": whole["data"],
-        "meta": meta,
-        "truncated": true,
-        "truncation_note": note(spec, &whole["data"]),
-    });
+    cut["truncated"] = true.into();
+    cut["truncation_note"] = note(spec, &cut["data"]).into();
     let mut lists = Vec::new();
     take_lists(&mut cut["data"], &mut Vec::new(), &mut lists);
     if cost(&cut) > COPIES {

@@ -135,7 +135,11 @@ impl Upstream {
         deadline: Instant,
     ) -> Result<Response, UpstreamError> {
         let inner = &*self.0;
-        let at = || format!("{} {}", inner.config.name, request.path());
+        let at = || {
+            format!("{} {}", inner.config.name, request.path())
+                .trim_end()
+                .to_owned()
+        };
         let prepared = request
             .url(&inner.base)
             .and_then(|url| Ok((url, request.header_map()?)));

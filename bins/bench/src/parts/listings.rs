@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use anyhow::Context as _;
-use brownstone_domain::{AreaQuery, Bounds, ListingFilter, ListingSort, ListingType, Zip};
+use brownstone_domain::{AreaQuery, Bounds, Dollars, ListingFilter, ListingSort, ListingType, Zip};
 use brownstone_listings::{
     ListingIndex, Row as Listed, Snapshot, area,
     made_up::{NOW, any_row},
@@ -191,7 +191,7 @@ impl Postgres {
             let types: Vec<&str> = listing().map(|one| one.listing_type.as_str()).collect();
             let statuses: Vec<&str> = listing().map(|one| one.status.as_str()).collect();
             let prices: Vec<Option<i64>> = listing()
-                .map(|one| one.price().and_then(|price| price.cents()))
+                .map(|one| one.price().and_then(Dollars::cents))
                 .collect();
             let whole = |value: Option<u32>| value.and_then(|value| i32::try_from(value).ok());
             let bedrooms: Vec<Option<i32>> = listing().map(|one| whole(one.bedrooms)).collect();

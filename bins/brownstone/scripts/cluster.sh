@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # A small cluster on this machine, for a person to try:
 #
-#   scripts/cluster.sh [INSTANCES]
+#   bins/brownstone/scripts/cluster.sh [INSTANCES]
 #
 # Starts a throwaway PostgreSQL and Redis, three instances of the server on the sample city (or as many as are said), and a
 # round-robin proxy before them, all on loopback. Prints the address, a key and a curl line. Ctrl-C stops all of it.
@@ -13,12 +13,12 @@ set -euo pipefail
 
 say() { printf 'cluster: %s\n' "$*" >&2; }
 
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../../.." && pwd)
 
 case "${1:-3}" in
     --inside) ;;
     *[!0-9]* | 0)
-        say "usage: scripts/cluster.sh [INSTANCES]"
+        say "usage: bins/brownstone/scripts/cluster.sh [INSTANCES]"
         exit 2
         ;;
     *)
