@@ -85,7 +85,7 @@ pub(crate) async fn serve(mut config: Config, sample: bool) -> anyhow::Result<()
     let lookups = parts::lookups(&store, &city, &clock, sample).with_comps(comps.clone());
     let listings = listings::listings(&config, &store, &clock, &city, &origin)?;
     listings.refresh().await?;
-    let rentals = Rentals::new(Arc::clone(&listings), Arc::clone(&clock));
+    let rentals = Rentals::new(Arc::clone(&listings), comps.clone(), Arc::clone(&clock));
     let lookups = lookups.with_rentals(rentals);
     let keeping_listings = listings::keep_current(&config, &listings, &store, &clock, sample);
     let service = Service::new(Parts {

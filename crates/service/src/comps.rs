@@ -138,6 +138,12 @@ impl Comps {
             .clone()
     }
 
+    /// The middle of a lot in degrees, latitude and longitude, where the lots that are loaded know it.
+    pub(crate) fn place_of(&self, bbl: Bbl) -> Option<(f64, f64)> {
+        let place = self.market()?.index.lot(bbl)?.place?;
+        Some((place.latitude(), place.longitude()))
+    }
+
     /// The answer for a building, or the unit of it that has a lot of its own.
     pub(crate) async fn answer(
         &self,
