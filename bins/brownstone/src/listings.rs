@@ -54,6 +54,18 @@ pub(crate) fn source_name(config: &Config, origin: &Origin) -> Option<&'static s
     }
 }
 
+/// What a `gated` answer of the listing source depends on: the areas, in one way of writing. Empty where there is no feed.
+pub(crate) fn terms(config: &Config, origin: &Origin) -> String {
+    if matches!(origin, Origin::Sample { .. }) {
+        return "all".to_owned();
+    }
+    let Ok(areas) = Entitlement::parse(&config.listings_areas) else {
+        return config.listings_areas.clone();
+    };
+    let zips: Vec<String> = areas.zips().iter().map(ToString::to_string).collect();
+    zips.join(",")
+}
+
 fn feed(config: &Config, origin: &Origin) -> anyhow::Result<Option<Feed>> {
     let Some(name) = source_name(config, origin) else {
         return Ok(None);

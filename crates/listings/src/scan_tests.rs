@@ -358,6 +358,56 @@ async fn a_listing_without_its_address_is_shown_and_found_in_no_building() {
     assert_eq!(bench.store.in_building(None, bin).await.unwrap().len(), 1);
 }
 
+#[tokio::test]
+async fn a_question_says_how_it_was_answered() {
+    use brownstone_domain::SourceStatus::{Error, Gated, NotFound, Ok};
+    let bench = bench();
+    *bench.script.rows.lock().unwrap() = (0..3).map(row).collect();
+    let entitled = crate::Entitlement::parse("10001,10002").unwrap();
+    let listings = crate::Listings::new(
+        Arc::clone(&bench.index),
+        Arc::<MemoryListings>::clone(&bench.store),
+        Arc::<ManualClock>::clone(&bench.clock),
+        Some((bench.scanner, entitled)),
+    );
+    let ask = async |zips: &[&str]| {
+        let area = crate::Area {
+            zips: zips.iter().map(|zip| zip.parse().unwrap()).collect(),
+            one_place: false,
+        };
+        let deadline = Instant::now() + Duration::from_secs(5);
+        listings.ready(&area, deadline).await
+    };
+    let is = |said: &[(&str, _)]| -> brownstone_domain::ListingSourceStatus {
+        said.iter()
+            .map(|(kind, status)| ((*kind).to_owned(), *status))
+            .collect()
+    };
+    let fail = || bench.script.failures.lock().unwrap().push_back(0);
+    assert_eq!(ask(&["10003"]).await, is(&[("not_warm", Gated)]));
+    fail();
+    assert_eq!(ask(&["10001"]).await, is(&[("reso", Error)]));
+    // It is left alone for a minute: no live call can be made.
+    assert_eq!(ask(&["10001"]).await, is(&[("not_warm", Error)]));
+    bench.clock.advance(time::Duration::seconds(61));
+    assert_eq!(ask(&["10001"]).await, is(&[("reso", Ok)]));
+    assert_eq!(ask(&["10001"]).await, is(&[("cached", Ok)]));
+    let both = is(&[("cached", Ok), ("reso", NotFound)]);
+    assert_eq!(ask(&["10001", "10002"]).await, both);
+    // One key for a kind of call, with the worst of its areas.
+    let three = is(&[("cached", NotFound), ("not_warm", Gated)]);
+    assert_eq!(ask(&["10001", "10002", "10003"]).await, three);
+    bench.clock.advance(time::Duration::days(2));
+    fail();
+    let stale = ask(&["10001"]).await;
+    assert_eq!(stale, is(&[("reso", Error)]));
+    assert_eq!(
+        ask(&["10001"]).await,
+        is(&[("cached", Ok)]),
+        "what is known is shown"
+    );
+}
+
 /// Draws without chance.
 struct Draw(u64);
 
