@@ -100,14 +100,14 @@ pub(crate) async fn serve(mut config: Config, sample: bool) -> anyhow::Result<()
         runtime: tokio::runtime::Handle::current(),
     });
 
-    let selling = sell(&config, &store, &city, &clock, comps, sample).await?;
+    let selling = sell(&config, &store, &city, &clock, comps.clone(), sample).await?;
     let stopping = Arc::new(AtomicBool::new(false));
     let listener = TcpListener::bind(config.api_addr)
         .with_context(|| format!("the API cannot listen on {}", config.api_addr))?;
     let address = listener.local_addr()?;
     let api = Api {
         service: service.clone(),
-        readiness: readiness(&store, &stopping, &city),
+        readiness: readiness(&store, &stopping, &city, &comps),
         version: json!({
             "version": env!("CARGO_PKG_VERSION"),
             "environment": config.environment.as_str(),
@@ -251,6 +251,15 @@ async fn sell(
         return Ok(vec![]);
     }
     let path = sales::sales_index(config);
+    let shared = sales::shared_store(config, store).cloned();
+    let mut copy = shared
+        .clone()
+        .map(|store| sales::Copy::of(store, path.clone()));
+    if let Some(copy) = &mut copy
+        && let Err(error) = copy.fetch_newest().await
+    {
+        tracing::warn!("{error:#}");
+    }
     let mut file = SalesFile::at(path.clone());
     match file.look() {
         Ok(Some(index)) => sales::take_up(&comps, index, &path).await,
@@ -258,12 +267,13 @@ async fn sell(
         Err(error) => tracing::warn!("{error:#}"),
     }
     Ok(vec![
-        tokio::spawn(sales::watch(file, comps)),
+        tokio::spawn(sales::watch(file, comps, copy)),
         tokio::spawn(sales::refresh_daily(
             path,
             soda,
             store.leases(),
             Arc::clone(clock),
+            shared,
         )),
     ])
 }
@@ -277,11 +287,16 @@ async fn drain(service: &Service) {
     }
 }
 
-fn readiness(store: &Store, stopping: &Arc<AtomicBool>, city: &parts::City) -> Readiness {
+fn readiness(
+    store: &Store,
+    stopping: &Arc<AtomicBool>,
+    city: &parts::City,
+    comps: &Comps,
+) -> Readiness {
     let (store, stopping) = (store.clone(), Arc::clone(stopping));
-    let geocoder = Arc::clone(&city.geocoder);
+    let (geocoder, comps) = (Arc::clone(&city.geocoder), comps.clone());
     Arc::new(move || {
-        let (store, geocoder) = (store.clone(), Arc::clone(&geocoder));
+        let (store, geocoder, comps) = (store.clone(), Arc::clone(&geocoder), comps.clone());
         let stopping = stopping.load(Ordering::SeqCst);
         Box::pin(async move {
             if stopping {
@@ -290,7 +305,7 @@ fn readiness(store: &Store, stopping: &Arc<AtomicBool>, city: &parts::City) -> R
             match store.ping().await {
                 Ok(()) => Ok(
                     json!({"status": "ready", "database": store.database_name(), "addresses": geocoder.name(),
-                           "indexes": {"pad": geocoder.version()}}),
+                           "indexes": {"pad": geocoder.version(), "sales": comps.version()}}),
                 ),
                 Err(error) => {
                     tracing::error!(%error, "not ready");

@@ -144,6 +144,11 @@ impl Comps {
         Some((place.latitude(), place.longitude()))
     }
 
+    /// The version of the sales that answer now; `None` where none do.
+    pub fn version(&self) -> Option<String> {
+        self.market().map(|market| market.index.version())
+    }
+
     /// The answer for a building, or the unit of it that has a lot of its own.
     pub(crate) async fn answer(
         &self,
