@@ -12,7 +12,7 @@ use crate::harness::{Answer, Options, Server};
 const SCANNED_WITHIN: Duration = Duration::from_secs(30);
 
 /// A sample server with its listings, once all of the city is scanned.
-async fn server(source: &str) -> Server {
+pub(crate) async fn server(source: &str) -> Server {
     let server = Server::start(Options {
         variables: vec![("BROWNSTONE_LISTINGS_SOURCE".into(), source.into())],
         ..Options::default()

@@ -127,7 +127,7 @@ async fn asset(content: &'static str, kind: &'static str) -> HttpResponse {
 async fn robots() -> HttpResponse {
     HttpResponse::Ok()
         .content_type("text/plain; charset=utf-8")
-        .body("User-agent: *\nDisallow: /property/\nDisallow: /dashboard\nDisallow: /support\nDisallow: /lookup\n")
+        .body("User-agent: *\nDisallow: /property/\nDisallow: /dashboard\nDisallow: /support\nDisallow: /lookup\nDisallow: /search\n")
 }
 
 /// The API and MCP live on the other host.

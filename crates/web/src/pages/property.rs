@@ -71,7 +71,11 @@ fn cost() -> u32 {
     Operation::LookupProperty.spec().cost.get()
 }
 
-fn caller(req: &HttpRequest, host: &Host, account: &Account) -> Result<Caller, Stop> {
+/// Whoever is signed in, as a caller on the account's budget.
+///
+/// # Errors
+/// 403 where the API would answer it.
+pub(crate) fn caller(req: &HttpRequest, host: &Host, account: &Account) -> Result<Caller, Stop> {
     let caller = host.sign_in.caller(account);
     caller.map_err(|failure| Stop::failure(req, &Failure::from(failure)))
 }
