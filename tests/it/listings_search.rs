@@ -9,7 +9,7 @@ use time::macros::datetime;
 use crate::harness::{Answer, Options, Server};
 
 /// How long every area may take to be scanned.
-const SCANNED_WITHIN: Duration = Duration::from_secs(30);
+const SCANNED_WITHIN: Duration = Duration::from_secs(120);
 
 /// A sample server with its listings, once all of the city is scanned.
 pub(crate) async fn server(source: &str) -> Server {

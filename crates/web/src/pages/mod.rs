@@ -75,6 +75,11 @@ pub fn routes(config: &mut web::ServiceConfig) {
         .route("/property/{id}/{slug}", web::get().to(property::property))
         .route("/search", web::get().to(search::search))
         .route("/support", web::get().to(support::find))
+        .service(form(
+            "/support/audit",
+            web::get().to(support::audit),
+            web::post().to(support::verify),
+        ))
         .route("/support/accounts/{id}", web::get().to(support::account))
         .route(
             "/support/accounts/{id}/{action}",
