@@ -111,14 +111,14 @@ const KERNELS: [Kernel; 4] = [
     },
     // Four and more: few and far between, so that the whole neighbourhood speaks, but each for its like.
     Kernel {
-        days: 900.0,
+        days: 650.0,
         gross: 0.7,
         land: 1.2,
         years: 25.0,
         units: 1.0,
         blocks: 2.5,
         own: 5.0,
-        elsewhere: 0.2,
+        elsewhere: 0.35,
         beyond: 0.35,
         other_kind: 0.35,
         other_class: 0.4,
@@ -467,7 +467,7 @@ pub(crate) fn views(
             By::Elasticities,
             Kernel {
                 days: 250.0,
-                elsewhere: 0.4,
+                elsewhere: 0.5,
                 beyond: 0.5,
                 ..*plain
             },
