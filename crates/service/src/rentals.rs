@@ -23,7 +23,7 @@ use tokio::time::Instant;
 
 use crate::{
     Comps, Failure,
-    body::{BodyFault, kind},
+    body::BodyFault,
     fields::Fields,
     search::{LIVE_WITHIN, names},
 };
@@ -39,19 +39,12 @@ pub fn fields(object: &Map<String, Value>) -> Result<RentalsRequest, BodyFault> 
         let number = fields.integer(field, least..=most)?;
         Ok(number.and_then(|number| u32::try_from(number).ok()))
     };
-    let bathrooms = fields.number("bathrooms", 0.0..=50.0)?;
-    if bathrooms.is_some_and(|number| (number * 2.0).fract() != 0.0) {
-        return Err(BodyFault(format!(
-            "bathrooms must be a number from 0 to 50 in halves; got {}.",
-            fields.get("bathrooms").map(kind).unwrap_or_default()
-        )));
-    }
     Ok(RentalsRequest {
         mode: fields
             .one_of("mode", &names(RentalsMode::ALL, RentalsMode::as_str))?
             .unwrap_or(defaults.mode),
         bedrooms: whole("bedrooms", 0, 50)?,
-        bathrooms,
+        bathrooms: fields.halves("bathrooms", 50.0)?,
         living_area_sqft: whole("living_area_sqft", 1, 1_000_000)?,
         furnished: fields.boolean("furnished")?,
         radius_miles: fields.number("radius_miles", 0.05..=5.0)?,
