@@ -14,7 +14,7 @@ use brownstone_service::listing_source::{ListingSlot, ListingSource};
 use brownstone_service::{Lookups, Resolutions, directory::SourceDirectory};
 use brownstone_soda::{DatasetId, Freshness, Soda, SodaClient};
 use brownstone_sources::{Deps, Directory, FloodZones, GatedSource, Publisher, Registry};
-use brownstone_store::{DatabaseKind, Store, StoreOpenError};
+use brownstone_store::{DatabaseKind, Store, StoreOpenError, StoreOptions};
 use brownstone_upstream::{Upstream, UpstreamConfig};
 use secrecy::SecretString;
 use tokio::time::Instant;
@@ -25,10 +25,18 @@ use crate::{
     listings,
 };
 
+/// The database for a command or a start, neither of which gives up after a request's time.
+pub(crate) fn patient_store(config: &Config) -> anyhow::Result<Store> {
+    Ok(Store::open_with(
+        &config.database_url,
+        &StoreOptions::patient(),
+    )?)
+}
+
 /// Opens the database and brings its schema up to date. A new one is stamped for the city's own records; only
 /// `serve --sample` makes one for the sample.
 pub(crate) async fn open_store(config: &Config) -> anyhow::Result<Store> {
-    let store = Store::open(&config.database_url)?;
+    let store = patient_store(config)?;
     store.migrate().await?;
     if store.kind().await?.is_none() {
         store.stamp(DatabaseKind::Real).await?;

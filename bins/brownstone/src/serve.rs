@@ -56,14 +56,15 @@ pub(crate) async fn serve(mut config: Config, sample: bool) -> anyhow::Result<()
     }
     let clock = clock::clock(&config)?;
     let _only_one = lock_file(&config.database_url)?;
-    let store = Store::open(&config.database_url)?;
-    store.migrate().await?;
+    let patient = parts::patient_store(&config)?;
+    patient.migrate().await?;
     let kind = if sample {
         DatabaseKind::Sample
     } else {
         DatabaseKind::Real
     };
-    store.stamp(kind).await?;
+    patient.stamp(kind).await?;
+    let store = Store::open(&config.database_url)?;
     let (sample_city, origin) = if sample {
         let (city, origin) = sample::start().await?;
         (Some(city), origin)
@@ -153,9 +154,11 @@ pub(crate) async fn serve(mut config: Config, sample: bool) -> anyhow::Result<()
             .map(brownstone_sample_city::SampleCity::url),
     );
     if sample {
+        let accounts = Accounts::new(patient.accounts(), Arc::clone(&clock), config.environment);
         let key = sample::fresh_key(&accounts, clock.now()).await?;
         introduce(&base_url, &key);
     }
+    drop(patient);
     let watching = city.index_file.clone().map(|file| {
         let geocoder = Arc::clone(&city.geocoder);
         let shared = addresses::is_shared(&config).then(|| store.clone());

@@ -89,12 +89,9 @@ fn sqlite_file(path: &str) -> Result<usize, MigrateError> {
 
     let mut connection = diesel::SqliteConnection::establish(path)
         .map_err(|error| Fault::Connection(error.to_string()))?;
-    connection
-        .batch_execute(crate::sqlite::SETTINGS)
-        .map_err(Fault::from)?;
     // Another start may be at a long migration.
     connection
-        .batch_execute(&format!("PRAGMA busy_timeout = {}", WITHIN.as_millis()))
+        .batch_execute(&crate::sqlite::settings(WITHIN))
         .map_err(Fault::from)?;
     connection
         .immediate_transaction(|connection| bring_up(connection, SQLITE).map_err(Rollback::Because))

@@ -68,10 +68,11 @@ impl Database {
             #[cfg(feature = "sqlite")]
             Address::Sqlite(path) => {
                 let path = crate::sqlite::make_file(&path)?;
+                let within = options.answer_within;
                 let relaxed: SetupCallback<SqliteConn> =
-                    Box::new(|path| Box::pin(crate::sqlite::connect_relaxed(path)));
+                    Box::new(move |path| Box::pin(crate::sqlite::connect_relaxed(path, within)));
                 let durable: SetupCallback<SqliteConn> =
-                    Box::new(|path| Box::pin(crate::sqlite::connect(path)));
+                    Box::new(move |path| Box::pin(crate::sqlite::connect(path, within)));
                 let one = StoreOptions {
                     connections: 1,
                     ..options.clone()

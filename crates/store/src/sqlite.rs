@@ -3,6 +3,7 @@
 use std::fs::{DirBuilder, OpenOptions};
 use std::io;
 use std::path::Path;
+use std::time::Duration;
 
 use diesel::ConnectionResult;
 use diesel_async::AsyncConnection;
@@ -10,25 +11,36 @@ use diesel_async::AsyncConnection;
 use crate::error::StoreOpenError;
 use crate::pool::{SqliteConn, prepare};
 
+/// Shortest wait for another process's lock.
+const BUSY_AT_LEAST: Duration = Duration::from_secs(5);
+
 /// The busy timeout comes first, so that the change to WAL waits for another process too. A commit is on the disk when it is
 /// answered.
-pub(crate) const SETTINGS: &str = "PRAGMA busy_timeout = 5000; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; \
-     PRAGMA foreign_keys = ON; PRAGMA trusted_schema = OFF;";
+pub(crate) fn settings(answer_within: Duration) -> String {
+    let busy = answer_within.max(BUSY_AT_LEAST).as_millis();
+    format!(
+        "PRAGMA busy_timeout = {busy}; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; \
+         PRAGMA foreign_keys = ON; PRAGMA trusted_schema = OFF;"
+    )
+}
 
 /// A commit is in the system's hands when it is answered: a power cut may lose the last moments, whole transactions at a
 /// time.
 const RELAXED: &str = "PRAGMA synchronous = NORMAL;";
 
 /// Opens a connection whose commits outlive a power cut.
-pub(crate) async fn connect(path: &str) -> ConnectionResult<SqliteConn> {
+pub(crate) async fn connect(path: &str, answer_within: Duration) -> ConnectionResult<SqliteConn> {
     let mut connection = SqliteConn::establish(path).await?;
-    prepare(&mut connection, SETTINGS).await?;
+    prepare(&mut connection, &settings(answer_within)).await?;
     Ok(connection)
 }
 
 /// Opens a connection for reading, and for what can be done again.
-pub(crate) async fn connect_relaxed(path: &str) -> ConnectionResult<SqliteConn> {
-    let mut connection = connect(path).await?;
+pub(crate) async fn connect_relaxed(
+    path: &str,
+    answer_within: Duration,
+) -> ConnectionResult<SqliteConn> {
+    let mut connection = connect(path, answer_within).await?;
     prepare(&mut connection, RELAXED).await?;
     Ok(connection)
 }

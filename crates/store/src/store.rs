@@ -39,6 +39,17 @@ impl Default for StoreOptions {
     }
 }
 
+impl StoreOptions {
+    /// For an operator's command, and a server that starts: nobody waits for an answer in a request's time, and half a
+    /// minute of a busy disk is better than a command that failed.
+    pub fn patient() -> Self {
+        Self {
+            answer_within: Duration::from_secs(30),
+            ..Self::default()
+        }
+    }
+}
+
 /// The database. Cheap to clone: all clones share one pool.
 ///
 /// It implements the storage traits of the crates below. Work runs on the runtime that opened the store, whatever

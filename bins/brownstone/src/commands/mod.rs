@@ -164,12 +164,12 @@ impl Cli {
             Command::Backtest(args) => args.run()?,
             Command::Config => say(layers.describe().trim_end()),
             Command::Backup { path } => {
-                let store = brownstone_store::Store::open(&config.database_url)?;
+                let store = crate::parts::patient_store(&config)?;
                 store.backup(&path).await?;
                 say(&format!("backed up to {}", path.display()));
             }
             Command::Migrate => {
-                let store = brownstone_store::Store::open(&config.database_url)?;
+                let store = crate::parts::patient_store(&config)?;
                 let ran = store.migrate().await?;
                 say(&format!("{ran} migrations ran"));
             }
