@@ -7,6 +7,8 @@ CARGO_TEST := cargo test --locked --workspace --features brownstone/test-clock
 # The properties draw the same inputs in every run, so that a run fails for a change and not by luck. Other inputs:
 # `PROPTEST_RNG_SEED=7 PROPTEST_CASES=100000 make test-unit`.
 export PROPTEST_RNG_SEED ?= 20260101
+# Databases of tests in memory, where the system has a folder there with room: a busy disk is not what they test.
+export TEST_FOLDERS ?= $(shell [ -w /dev/shm ] && [ "$$(df -k --output=avail /dev/shm 2>/dev/null | tail -n 1)" -gt 4000000 ] && echo /dev/shm)
 # Throwaway servers on free loopback ports, from the system's packages.
 WITH_SERVERS := crates/store/scripts/with-postgres.sh crates/store/scripts/with-redis.sh
 # A headless browser from the system's packages; where none can be had its test skips and says so.

@@ -55,7 +55,7 @@ impl Redis {
             eprintln!("skipped: no Redis server is installed (make test installs one)");
             return None;
         };
-        let folder = tempfile::tempdir().expect("a temporary folder");
+        let folder = crate::harness::new_folder();
         // A port that is free now may be taken a moment later: the server ends then, and another is tried.
         for _ in 0..5 {
             let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
