@@ -89,6 +89,8 @@ pub(crate) struct Server {
     pub url: String,
     /// The web host's address.
     pub web: String,
+    /// Where its metrics are read.
+    pub metrics: String,
     /// The sample city's address.
     pub city: String,
     /// A key of the sample account.
@@ -129,6 +131,7 @@ impl Server {
             .args(["--api-addr", "127.0.0.1:0", "--database-url", &database_url])
             .env("BROWNSTONE_LOG", "warn")
             .env("BROWNSTONE_WEB_ADDR", "127.0.0.1:0")
+            .env("BROWNSTONE_METRICS_ADDR", "127.0.0.1:0")
             // A scan of every area, and its calls to the sample city, are for the tests that ask for it.
             .env("BROWNSTONE_LISTINGS_SOURCE", "none")
             .envs(options.variables.iter().cloned())
@@ -139,12 +142,14 @@ impl Server {
         let mut child = command.spawn().expect("the program starts");
         let output = child.stdout.take().expect("its output is piped");
         let mut output = BufReader::new(output).lines();
-        let (mut url, mut web, mut city, mut key) = (None, None, None, None);
+        let (mut url, mut web, mut metrics) = (None, None, None);
+        let (mut city, mut key) = (None, None);
         let ready = async {
             while let Some(line) = output.next_line().await.expect("its output is text") {
                 let after = |mark: &str| line.split_once(mark).map(|(_, rest)| rest.to_owned());
                 url = url.take().or_else(|| after("API listening on "));
                 web = web.take().or_else(|| after("web host listening on "));
+                metrics = metrics.take().or_else(|| after("metrics listening on "));
                 city = city.take().or_else(|| after("sample city listening on "));
                 key = key.take().or_else(|| after("key for demo@example.com: "));
                 if url.is_some() && (key.is_some() || options.live_sources) {
@@ -163,6 +168,7 @@ impl Server {
             _output: output,
             url: url.expect("it says where it listens"),
             web: web.expect("it says where the web host listens"),
+            metrics: metrics.expect("it says where metrics are read"),
             city: city.unwrap_or_default(),
             key: key.unwrap_or_default(),
             http: reqwest::Client::new(),

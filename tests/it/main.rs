@@ -19,6 +19,7 @@ mod lifecycle;
 mod listings_feeds;
 mod listings_search;
 mod mcp;
+mod metrics;
 mod operator;
 mod rates;
 mod real_rows;

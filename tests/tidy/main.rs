@@ -1,5 +1,7 @@
 //! House rules as tests: which crate may lean on which, and what must not be in the tree.
 
+mod dependencies;
+
 use std::{collections::BTreeMap, path::PathBuf, process::Command};
 
 use cargo_metadata::{DependencyKind, Metadata, MetadataCommand};
@@ -219,6 +221,14 @@ fn the_top_level_holds_what_it_should_and_nothing_else() {
         "README.md",
         "CHANGELOG.md",
         "LICENSE",
+        "LICENSE-APACHE",
+        "LICENSE-MIT",
+        "CONTRIBUTING.md",
+        "SECURITY.md",
+        ".editorconfig",
+        "deny.toml",
+        "typos.toml",
+        "packaging",
         "clippy.toml",
         "rustfmt.toml",
         ".gitignore",

@@ -5,6 +5,7 @@ mod clock;
 mod commands;
 mod config;
 mod listings;
+mod metrics;
 mod parts;
 mod people;
 mod rates;

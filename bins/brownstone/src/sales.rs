@@ -375,7 +375,9 @@ pub(crate) async fn refresh_daily(
             let model = train(&index).await?;
             publish(shared.as_ref(), index, Some(model), &path).await
         };
-        match outcome.await {
+        let outcome = outcome.await;
+        brownstone_service::metrics::job("sales", outcome.is_ok());
+        match outcome {
             Ok(()) => tracing::info!("the sales index was made anew"),
             Err(error) => tracing::warn!("{error:#}; the sales stay as they were"),
         }

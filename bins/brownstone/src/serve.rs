@@ -25,7 +25,7 @@ use crate::{
     clock,
     commands::say,
     config::Config,
-    listings,
+    listings, metrics,
     parts::{self, Origin},
     people::{self, People},
     rates,
@@ -54,6 +54,7 @@ pub(crate) async fn serve(mut config: Config, sample: bool) -> anyhow::Result<()
             config.database_url = format!("sqlite://{}", path.display());
         }
     }
+    let recorder = metrics::start()?;
     let clock = clock::clock(&config)?;
     let _only_one = lock_file(&config.database_url)?;
     let patient = parts::patient_store(&config)?;
@@ -144,6 +145,25 @@ pub(crate) async fn serve(mut config: Config, sample: bool) -> anyhow::Result<()
     let (web_handle, web_server) = brownstone_web::serve(web_listener, host, workers)?;
     let web_server = tokio::spawn(web_server);
     say(&format!("web host listening on {web_url}"));
+    let upstreams = city.upstreams.clone();
+    let observed = service.clone();
+    let render = metrics::render(recorder, move || {
+        observed.observe();
+        upstreams
+            .iter()
+            .for_each(brownstone_upstream::metrics::observe);
+    });
+    let metrics_server = match metrics::listen(&config)? {
+        Some(listener) => {
+            say(&format!(
+                "metrics listening on http://{}/metrics",
+                listener.local_addr()?
+            ));
+            let (handle, server) = brownstone_http::metrics::serve_metrics(listener, render)?;
+            Some((handle, tokio::spawn(server)))
+        }
+        None => None,
+    };
     let purging_sessions = tokio::spawn(people::purge(sign_in, Arc::clone(&requests)));
     announce(
         &base_url,
@@ -177,6 +197,10 @@ pub(crate) async fn serve(mut config: Config, sample: bool) -> anyhow::Result<()
     tokio::join!(handle.stop(true), web_handle.stop(true));
     server.await.context("the server's task broke")??;
     web_server.await.context("the web host's task broke")??;
+    if let Some((handle, server)) = metrics_server {
+        handle.stop(false).await;
+        server.await.context("the metrics' task broke")??;
+    }
     purging_sessions.abort();
     keeping_listings.abort();
     if let Some(watching) = watching {
@@ -366,7 +390,9 @@ async fn purge_daily(lookups: brownstone_service::Lookups) {
     let mut daily = tokio::time::interval(Duration::from_secs(86_400));
     loop {
         daily.tick().await;
-        match lookups.purge().await {
+        let purged = lookups.purge().await;
+        brownstone_service::metrics::job("purge", purged.is_ok());
+        match purged {
             Ok(gone) => tracing::debug!(gone, "expired reports were dropped"),
             Err(error) => tracing::warn!(%error, "expired reports could not be dropped"),
         }

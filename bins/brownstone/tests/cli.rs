@@ -90,6 +90,105 @@ fn the_page_of_all_sources_is_up_to_date() {
     );
 }
 
+fn kept(path: &str) -> String {
+    let path = format!("{}/../../{path}", env!("CARGO_MANIFEST_DIR"));
+    std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+#[test]
+fn the_page_of_all_metrics_is_up_to_date() {
+    let page = printed(&brownstone(&["metrics"], &[]));
+    assert!(
+        page == kept("docs/operations/metrics.md"),
+        "docs/operations/metrics.md is out of date: run `cargo run -p brownstone -- metrics > docs/operations/metrics.md`"
+    );
+}
+
+#[test]
+fn dashboard_alerts_and_notes_name_only_metrics_that_exist() {
+    let page = kept("docs/operations/metrics.md");
+    let mut used = std::collections::BTreeSet::new();
+    for file in ["grafana.json", "alerts.yml", "incidents.md"] {
+        let text = kept(&format!("docs/operations/{file}"));
+        let words = text.split(|c: char| !(c.is_ascii_lowercase() || c == '_'));
+        used.extend(
+            words
+                .filter(|word| word.starts_with("brownstone_"))
+                .map(ToOwned::to_owned),
+        );
+    }
+    assert!(used.len() > 15, "{used:?}");
+    for name in used {
+        let base = ["_bucket", "_sum", "_count"]
+            .iter()
+            .find_map(|suffix| name.strip_suffix(suffix))
+            .unwrap_or(&name);
+        assert!(page.contains(&format!("| `{base}` |")), "{name}");
+    }
+}
+
+#[test]
+fn every_alert_has_its_note_and_every_note_its_alert() {
+    let alerts = kept("docs/operations/alerts.yml");
+    let notes = kept("docs/operations/incidents.md");
+    let names: Vec<_> = alerts
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix("- alert: "))
+        .collect();
+    let titles: Vec<_> = notes
+        .lines()
+        .filter_map(|line| line.strip_prefix("## "))
+        .collect();
+    assert_eq!(names, titles);
+    for name in names {
+        let link = format!("docs/operations/incidents.md#{}", name.to_lowercase());
+        assert!(alerts.contains(&link), "{link}");
+    }
+}
+
+#[test]
+fn the_example_of_a_configuration_is_up_to_date_and_holds() {
+    let example = printed(&brownstone(&["config", "--example"], &[]));
+    assert!(
+        example == kept("packaging/brownstone.example.toml"),
+        "packaging/brownstone.example.toml is out of date: run `cargo run -p brownstone -- config --example > packaging/brownstone.example.toml`"
+    );
+    // With every key in force the program reads it, and nothing differs from the defaults.
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let file = folder.path().join("all.toml");
+    let all: String = example
+        .lines()
+        .filter_map(|line| line.strip_prefix("# "))
+        .filter(|line| line.contains(" = \""))
+        .flat_map(|line| [line, "\n"])
+        .collect();
+    std::fs::write(&file, &all).expect("the file can be written");
+    let file = file.to_str().expect("text");
+    let read = printed(&brownstone(&["--config", file, "config"], &[]));
+    let values = |text: &str| -> Vec<String> {
+        text.lines()
+            .filter(|line| !line.starts_with("test_clock"))
+            .filter_map(|line| Some(line.split_once("  # ")?.0.to_owned()))
+            .collect()
+    };
+    let defaults = printed(&brownstone(&["config"], &[]));
+    assert_eq!(values(&read), values(&defaults));
+    assert_eq!(values(&read).len(), all.lines().count());
+}
+
+#[test]
+fn completions_and_a_manual_page_are_printed() {
+    for shell in ["bash", "zsh", "fish"] {
+        let text = printed(&brownstone(&["completions", shell], &[]));
+        assert!(
+            text.contains("brownstone") && text.contains("serve"),
+            "{shell}"
+        );
+    }
+    let page = printed(&brownstone(&["man"], &[]));
+    assert!(page.contains(".TH") && page.contains("doctor"), "{page}");
+}
+
 #[test]
 fn at_least_48_sources_are_registered() {
     let list = printed(&brownstone(&["sources"], &[]));

@@ -204,6 +204,18 @@ pub enum SourceStatus {
     Gated,
 }
 
+impl SourceStatus {
+    /// The name used in answers and metrics.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::NotFound => "not_found",
+            Self::Error => "error",
+            Self::Gated => "gated",
+        }
+    }
+}
+
 /// By which key of the building a source was asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -13,7 +13,7 @@ use brownstone_service::{Call, Failure, Service, service::BUILT};
 use futures::future::{BoxFuture, LocalBoxFuture};
 use serde_json::{Value, json};
 
-use crate::{edge, request, respond};
+use crate::{edge, metrics::Wire, request, respond};
 
 /// Says whether this instance can serve, and what it serves from. `Err` is not ready.
 pub type Readiness = Arc<dyn Fn() -> BoxFuture<'static, Result<Value, Value>> + Send + Sync>;
@@ -46,10 +46,14 @@ pub fn serve(
     ServerHandle,
     impl Future<Output = std::io::Result<()>> + use<>,
 )> {
+    let wire = Arc::new(Wire::new());
     let server = HttpServer::new(move || {
+        let wire = Arc::clone(&wire);
         App::new()
             .wrap(Compress::default())
-            .wrap(from_fn(edge::edge))
+            .wrap(from_fn(move |request, next| {
+                edge::edge(Arc::clone(&wire), request, next)
+            }))
             .configure(|config| routes(config, &api))
     })
     .workers(workers)
@@ -149,7 +153,7 @@ async fn run(
         Ok(body) => body,
         Err(failure) => {
             api.service
-                .count_failure(&caller, Surface::Rest, spec.operation);
+                .count_failure(&caller, Surface::Rest, spec.operation, failure.code);
             return Err(failure);
         }
     };

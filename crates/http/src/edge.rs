@@ -1,6 +1,6 @@
 //! Around every request: its identity, CORS, the log line.
 
-use std::time::Instant;
+use std::{sync::Arc, time::Instant};
 
 use actix_web::{
     HttpMessage, HttpRequest, HttpResponse,
@@ -14,6 +14,8 @@ use actix_web::{
 };
 use brownstone_domain::RequestId;
 use tracing::Instrument as _;
+
+use crate::metrics::Wire;
 
 /// The header that carries the request's identity.
 pub const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -54,7 +56,8 @@ pub fn request_id(request: &HttpRequest) -> RequestId {
 ///
 /// # Errors
 /// Those of the service it wraps.
-pub async fn edge(
+pub(crate) async fn edge(
+    wire: Arc<Wire>,
     request: ServiceRequest,
     next: Next<impl MessageBody + 'static>,
 ) -> Result<ServiceResponse<BoxBody>, actix_web::Error> {
@@ -79,6 +82,7 @@ pub async fn edge(
         headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, ANY);
         headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, EXPOSED_HEADERS);
     }
+    wire.answered(response.status().as_u16(), begun.elapsed());
     span.in_scope(|| log(&response, &method, client_request_id.as_deref(), begun));
     Ok(response.map_into_boxed_body())
 }

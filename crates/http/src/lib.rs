@@ -2,6 +2,7 @@
 
 pub mod app;
 pub mod edge;
+pub mod metrics;
 pub mod request;
 pub mod respond;
 

@@ -60,6 +60,21 @@ pub enum CacheError {
     Broken(Arc<str>),
 }
 
+impl CacheError {
+    /// The name in counters.
+    const fn name(&self) -> &'static str {
+        match self {
+            Self::NothingAnswered => "nothing_answered",
+            Self::Busy => "busy",
+            Self::Storage(_) => "storage",
+            Self::Broken(_) => "broken",
+        }
+    }
+}
+
+/// How a flight ended that had nothing to assemble.
+const KEPT: &str = "kept";
+
 /// Settings of the cache.
 #[derive(Debug, Clone)]
 pub struct CacheConfig {
@@ -108,6 +123,7 @@ struct Inner {
     flights: Flights,
     /// This process among the instances.
     holder: String,
+    reads: crate::metrics::Reads,
 }
 
 impl ReportCache {
@@ -136,6 +152,7 @@ impl ReportCache {
             flights: Mutex::default(),
             holder,
             config,
+            reads: crate::metrics::Reads::new(),
         }))
     }
 
@@ -147,6 +164,7 @@ impl ReportCache {
     /// See [`CacheError`].
     pub async fn get_or_assemble(&self, key: ReportKey, assembler: Arc<dyn Assembler>) -> Outcome {
         if let Some(report) = self.0.hot_report(&key) {
+            self.0.reads.hot.increment(1);
             return Ok(report);
         }
         let mut flight = self.join_or_start(key, assembler);
@@ -184,6 +202,11 @@ impl ReportCache {
         Ok(Some(Arc::new(ready)))
     }
 
+    /// Sets the gauges, for whoever is about to read them.
+    pub fn observe(&self) {
+        crate::metrics::hot(self.0.hot.entry_count(), self.0.hot.weighted_size());
+    }
+
     /// Drops reports that expired; returns how many.
     ///
     /// # Errors
@@ -207,8 +230,10 @@ impl ReportCache {
     ) -> watch::Receiver<Option<Outcome>> {
         let mut flights = lock(&self.0.flights);
         if let Some(flight) = flights.get(&key) {
+            self.0.reads.joined.increment(1);
             return flight.clone();
         }
+        self.0.reads.flight.increment(1);
         let (done, flight) = watch::channel(None);
         flights.insert(key, flight.clone());
         drop(flights);
@@ -217,6 +242,11 @@ impl ReportCache {
             // Landing must happen however the flight ends, else later callers would wait for a flight that is gone.
             let landing = Landing { inner: &inner, key };
             let outcome = inner.fly(key, assembler).await;
+            crate::metrics::landed(match &outcome {
+                Ok((end, _)) => end,
+                Err(error) => error.name(),
+            });
+            let outcome = outcome.map(|(_, report)| report);
             drop(landing);
             // Nobody may be left to hear it.
             let _ = done.send(Some(outcome));
@@ -258,13 +288,18 @@ impl Inner {
             .filter(|report| self.serves(&report.life, &report.fingerprint))
     }
 
-    async fn fly(&self, key: ReportKey, assembler: Arc<dyn Assembler>) -> Outcome {
+    /// The report, and how it was come by.
+    async fn fly(
+        &self,
+        key: ReportKey,
+        assembler: Arc<dyn Assembler>,
+    ) -> Result<(&'static str, Arc<ReadyReport>), CacheError> {
         // A flight that landed a moment ago may have brought it.
         if let Some(report) = self.hot_report(&key) {
-            return Ok(report);
+            return Ok((KEPT, report));
         }
         if let Found::Served(report) = self.find(&key).await? {
-            return Ok(report);
+            return Ok((KEPT, report));
         }
         if let Some(until) = self.failed.get(&key)
             && self.clock.now() < until
@@ -285,13 +320,19 @@ impl Inner {
                     if held {
                         self.release(&name).await;
                     }
-                    return Ok(report);
+                    return Ok((KEPT, report));
                 }
                 Ok(Found::Due(kept, wanted)) if held => {
+                    let kind = match kept {
+                        Some(_) => "completed",
+                        None => "assembled",
+                    };
+                    let begun = tokio::time::Instant::now();
                     let outcome = self.assemble_renewing(&name, key, kept, wanted, &*assembler);
                     let outcome = outcome.await;
+                    crate::metrics::assembled(kind, begun.elapsed());
                     self.release(&name).await;
-                    return outcome;
+                    return outcome.map(|report| (kind, report));
                 }
                 Ok(Found::Due(..)) => {}
                 Err(error) => {

@@ -2,6 +2,7 @@
 
 pub mod cache;
 pub mod lifecycle;
+pub mod metrics;
 pub mod ready;
 pub mod stored;
 pub mod traits;

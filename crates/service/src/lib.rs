@@ -9,6 +9,7 @@ pub mod fields;
 pub mod listing_job;
 pub mod listing_source;
 pub mod lookup;
+pub mod metrics;
 pub mod rates;
 pub mod rentals;
 pub mod resolutions;

@@ -98,6 +98,7 @@ pub async fn run(
                 }
             }
             for (zip, worked) in scan(&listings, &due).await {
+                crate::metrics::job("listings", worked);
                 if worked {
                     failed.remove(&zip);
                 } else {

@@ -170,6 +170,11 @@ impl Lookups {
         self.report(request, &resolved).await
     }
 
+    /// Sets the gauges of the reports in memory, for whoever is about to read them.
+    pub fn observe(&self) {
+        self.reports.observe();
+    }
+
     /// Drops reports that expired; returns how many.
     ///
     /// # Errors

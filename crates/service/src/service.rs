@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use brownstone_accounts::{
     Authenticator, Caller, RequestLine, RequestLog, UsageCounts, UsageKey, UsageRecorder,
 };
-use brownstone_domain::{Clock, Meta, Operation, RequestId, Surface, Units};
+use brownstone_domain::{Clock, ErrorCode, Meta, Operation, RequestId, Surface, Units};
 use brownstone_quota::{Decision, QuotaStore, Receipt, View};
 use bytes::Bytes;
 use tracing::Instrument as _;
@@ -91,6 +91,7 @@ struct Inner {
     parts: Parts,
     admission: Admission,
     requests: Option<Arc<RequestLog>>,
+    calls: crate::metrics::Calls,
 }
 
 impl Service {
@@ -110,6 +111,7 @@ impl Service {
             parts,
             admission,
             requests,
+            calls: crate::metrics::Calls::new(),
         }))
     }
 
@@ -119,7 +121,11 @@ impl Service {
     /// 401 `unauthorized` or 403 `forbidden`; 500 when the account store is silent and nothing is known.
     pub async fn authenticate(&self, authorization: Option<&str>) -> Result<Caller, Failure> {
         let outcome = self.0.parts.authenticator.authenticate(authorization).await;
-        outcome.map_err(Failure::from)
+        outcome.map_err(|error| {
+            let failure = Failure::from(error);
+            crate::metrics::not_let_in(failure.code);
+            failure
+        })
     }
 
     /// Steps 6 to 8: the body, the charge, the operation under its deadline. Only a success is charged.
@@ -140,7 +146,14 @@ impl Service {
     }
 
     /// Counts a call that failed before it could be run, such as one with a body of the wrong type.
-    pub fn count_failure(&self, caller: &Caller, surface: Surface, operation: Operation) {
+    pub fn count_failure(
+        &self,
+        caller: &Caller,
+        surface: Surface,
+        operation: Operation,
+        code: ErrorCode,
+    ) {
+        crate::metrics::failed(operation, surface, code);
         self.0.count(
             caller,
             surface,
@@ -150,6 +163,12 @@ impl Service {
                 ..UsageCounts::default()
             },
         );
+    }
+
+    /// Sets the gauges, for whoever is about to read them.
+    pub fn observe(&self) {
+        crate::metrics::in_flight(self.in_flight());
+        self.0.parts.lookups.observe();
     }
 
     /// Calls in flight now.
@@ -177,7 +196,17 @@ enum Request {
 
 impl Inner {
     async fn run(&self, call: Call) -> Result<Answer, Failure> {
+        let begun = tokio::time::Instant::now();
         let outcome = self.run_counted(&call).await;
+        self.calls.ended(
+            call.operation,
+            call.surface,
+            match &outcome {
+                Ok(answer) => Ok(answer.meta.units_charged),
+                Err(failure) => Err(failure.code),
+            },
+            begun.elapsed(),
+        );
         let counts = match &outcome {
             Ok(answer) => UsageCounts {
                 calls: 1,
@@ -185,11 +214,11 @@ impl Inner {
                 ..UsageCounts::default()
             },
             Err(failure) => match (failure.code, failure.retry_after) {
-                (brownstone_domain::ErrorCode::RateLimited, Some(_)) => UsageCounts {
+                (ErrorCode::RateLimited, Some(_)) => UsageCounts {
                     rate_limited: 1,
                     ..UsageCounts::default()
                 },
-                (brownstone_domain::ErrorCode::RateLimited, None) => UsageCounts {
+                (ErrorCode::RateLimited, None) => UsageCounts {
                     permanent: 1,
                     ..UsageCounts::default()
                 },
@@ -222,8 +251,12 @@ impl Inner {
         let request = self.read(call)?;
         let _place = match self.admission.enter(&call.caller.account) {
             Ok(place) => place,
-            Err(Refusal::Process) => return Err(Failure::overloaded()),
+            Err(Refusal::Process) => {
+                crate::metrics::shed("process");
+                return Err(Failure::overloaded());
+            }
             Err(Refusal::Account) => {
+                crate::metrics::shed("account");
                 let view = self.peek(&call.caller).await?;
                 return Err(Failure::too_many_in_flight(&view));
             }
@@ -315,12 +348,20 @@ impl Inner {
     async fn charge(&self, call: &Call) -> Result<(Receipt, View), Failure> {
         let spec = call.operation.spec();
         let caller = &call.caller;
+        let begun = tokio::time::Instant::now();
         let decision = self
             .parts
             .quota
             .charge(caller.account.as_str(), spec.cost, caller.limits)
-            .await
-            .map_err(|error| Failure::quota_unavailable(&error))?;
+            .await;
+        self.calls.quota_seconds.record(begun.elapsed());
+        match &decision {
+            Ok(Decision::Admitted { .. }) => self.calls.admitted.increment(1),
+            Ok(Decision::Short { .. }) => self.calls.short.increment(1),
+            Ok(Decision::TooLarge { .. }) => self.calls.permanent.increment(1),
+            Err(_) => self.calls.unavailable.increment(1),
+        }
+        let decision = decision.map_err(|error| Failure::quota_unavailable(&error))?;
         if let Some(refusal) = Failure::of_decision(spec, &decision) {
             return Err(refusal);
         }
@@ -334,8 +375,12 @@ impl Inner {
 
     /// A refund is sent once. One that is lost costs the caller units, one sent twice would cost the budget its meaning.
     async fn refund(&self, receipt: Receipt) {
-        if let Err(error) = self.parts.quota.refund(receipt).await {
-            tracing::error!(%error, "a refund was lost");
+        match self.parts.quota.refund(receipt).await {
+            Ok(_) => crate::metrics::refunded("done"),
+            Err(error) => {
+                crate::metrics::refunded("lost");
+                tracing::error!(%error, "a refund was lost");
+            }
         }
     }
 

@@ -12,6 +12,7 @@ pub mod gated;
 mod generic;
 mod keys;
 mod matching;
+pub mod metrics;
 mod order;
 pub mod page;
 pub mod registry;

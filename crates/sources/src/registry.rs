@@ -159,6 +159,8 @@ impl Registry {
             places.insert(handle.id(), place);
         }
 
+        // All began together, so the last to answer took longest.
+        let mut last = None;
         // A source that never yields cannot be timed out from inside; the report does not wait for it.
         while let Ok(Some(ended)) = timeout_at(end, running.join_next_with_id()).await {
             let (id, entry) = match ended {
@@ -166,10 +168,17 @@ impl Registry {
                 Err(broken) => (broken.id(), SourceEntry::without_data(SourceStatus::Error)),
             };
             if let Some(&place) = places.get(&id) {
-                log_outcome(self.sources[place].key(), entry.status(), start);
+                note_outcome(self.sources[place].key(), entry.status(), start);
+                last = Some(place);
                 entries[place] = Some(entry);
             }
         }
+        tracing::info!(
+            sources = places.len(),
+            millis = millis_since(start),
+            last = last.map(|place| self.sources[place].key()),
+            "assembled"
+        );
 
         self.sources
             .iter()
@@ -177,7 +186,7 @@ impl Registry {
             .filter(|(source, _)| asked(source.as_ref()))
             .map(|(source, entry)| {
                 let entry = entry.unwrap_or_else(|| {
-                    log_outcome(source.key(), SourceStatus::Error, start);
+                    note_outcome(source.key(), SourceStatus::Error, start);
                     SourceEntry::without_data(SourceStatus::Error)
                 });
                 (source.key().to_owned(), entry)
@@ -186,12 +195,17 @@ impl Registry {
     }
 }
 
-/// One line a source. Never the address, never a record.
-fn log_outcome(key: &str, status: SourceStatus, start: Instant) {
-    let millis = u64::try_from(start.elapsed().as_millis()).unwrap_or(u64::MAX);
+/// One line a source, and its count. Never the address, never a record.
+fn note_outcome(key: &str, status: SourceStatus, start: Instant) {
+    crate::metrics::answered(key, status, start.elapsed());
+    let millis = millis_since(start);
     if status == SourceStatus::Error {
         tracing::warn!(source = key, ?status, millis, "source");
     } else {
         tracing::debug!(source = key, ?status, millis, "source");
     }
+}
+
+fn millis_since(start: Instant) -> u64 {
+    u64::try_from(start.elapsed().as_millis()).unwrap_or(u64::MAX)
 }

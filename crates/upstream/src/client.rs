@@ -146,6 +146,17 @@ impl Upstream {
         request: Request,
         deadline: Instant,
     ) -> Result<Response, UpstreamError> {
+        let begun = Instant::now();
+        let outcome = self.settled(request, deadline).await;
+        crate::metrics::asked(self.name(), &outcome, begun.elapsed());
+        outcome
+    }
+
+    async fn settled(
+        &self,
+        request: Request,
+        deadline: Instant,
+    ) -> Result<Response, UpstreamError> {
         let inner = &*self.0;
         let at = || {
             format!("{} {}", inner.config.name, request.path())

@@ -4,6 +4,7 @@ pub mod breaker;
 pub mod client;
 pub mod config;
 pub mod error;
+pub mod metrics;
 pub mod request;
 mod retry;
 #[cfg(test)]

@@ -11,7 +11,7 @@ mod sync_listings;
 use std::{io::Write as _, path::PathBuf, process::ExitCode};
 
 use anyhow::Context as _;
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, CommandFactory as _, Parser, Subcommand};
 
 use crate::{
     config::{Config, Layers},
@@ -119,8 +119,21 @@ enum Command {
         #[arg(long)]
         page: bool,
     },
+    /// Every metric and what it is: the page, as it stands in docs/operations/metrics.md
+    Metrics,
     /// Print the configuration and where each value comes from, secrets hidden
-    Config,
+    Config {
+        /// Instead, a configuration file with every key, its default and what it is for
+        #[arg(long)]
+        example: bool,
+    },
+    /// Completions for a shell, to be put where it looks for them
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+    /// The manual page, for man -l
+    Man,
     /// Copy the SQLite database, whole and consistent, while it is in use
     Backup {
         /// The new file; it must not exist
@@ -162,7 +175,15 @@ impl Cli {
             }
             Command::Sources { page } => records::sources(&config, page)?,
             Command::Backtest(args) => args.run()?,
-            Command::Config => say(layers.describe().trim_end()),
+            Command::Metrics => say(crate::metrics::page().trim_end()),
+            Command::Config { example: true } => say(crate::config::example().trim_end()),
+            Command::Config { example: false } => say(layers.describe().trim_end()),
+            Command::Completions { shell } => {
+                let mut command = Cli::command();
+                let name = command.get_name().to_owned();
+                clap_complete::generate(shell, &mut command, name, &mut std::io::stdout());
+            }
+            Command::Man => man(&mut std::io::stdout())?,
             Command::Backup { path } => {
                 let store = crate::parts::patient_store(&config)?;
                 store.backup(&path).await?;
@@ -223,4 +244,24 @@ pub(crate) fn say(line: &str) {
 /// A line on standard error.
 pub(crate) fn complain(line: &str) {
     let _ = writeln!(std::io::stderr(), "{line}");
+}
+
+/// The manual page: the program, and each command with its options.
+fn man(out: &mut dyn std::io::Write) -> std::io::Result<()> {
+    let mut program = Cli::command();
+    program.build();
+    let page = clap_mangen::Man::new(program.clone());
+    page.render(out)?;
+    for command in program.get_subcommands().filter(|c| !c.is_hide_set()) {
+        for part in [command].into_iter().chain(command.get_subcommands()) {
+            if part.get_name() == "help" {
+                continue;
+            }
+            let part = clap_mangen::Man::new(part.clone().disable_help_subcommand(true));
+            part.render_name_section(out)?;
+            part.render_synopsis_section(out)?;
+            part.render_options_section(out)?;
+        }
+    }
+    Ok(())
 }

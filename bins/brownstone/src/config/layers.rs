@@ -321,6 +321,29 @@ impl Layers {
     }
 }
 
+/// A configuration file with every key at its default, as it stands in packaging/brownstone.example.toml.
+pub(crate) fn example() -> String {
+    use fmt::Write as _;
+    let mut text = String::from(
+        "# brownstone.toml: every key, its default, and what it is for. A key that is left out keeps its default; an unknown one is\n\
+         # an error. The environment wins over the file (BROWNSTONE_API_ADDR for api_addr), a flag over both. Secrets are better kept\n\
+         # in the environment than here; if they are here, chmod 600 this file.\n",
+    );
+    for key in KEYS
+        .iter()
+        .filter(|key| !key.help.is_empty() && key.name != "test_clock")
+    {
+        let secret = if key.secret { " (secret)" } else { "" };
+        // Writing to a String cannot fail.
+        let _ = write!(
+            text,
+            "\n# {}{secret}\n# {} = {:?}\n",
+            key.help, key.name, key.default
+        );
+    }
+    text
+}
+
 /// A secret as it may be shown: nothing of it, but for the parts of an address that are none.
 fn hidden(value: &str) -> String {
     if value.is_empty() {

@@ -9,7 +9,7 @@ use brownstone_accounts::{Environment, Tier, sign_in::SignUp};
 use secrecy::SecretString;
 use url::Url;
 
-pub(crate) use layers::{Layers, Origin};
+pub(crate) use layers::{Layers, Origin, example};
 
 /// Where FRED's downloads stand, beside its API.
 const FRED_DOWNLOADS: &str = "https://fred.stlouisfed.org";
@@ -43,6 +43,10 @@ pub(crate) struct ListingsClient {
 pub(crate) struct Config {
     /// Where the API listens.
     pub api_addr: SocketAddr,
+    /// Where the metrics are read.
+    pub metrics_addr: SocketAddr,
+    /// Who chose that.
+    pub metrics_addr_origin: Origin,
     /// Environment of the deployment.
     pub environment: Environment,
     /// The database.
@@ -136,7 +140,6 @@ impl Config {
             }
         };
         let text = |name: &str| Some(layers.get(name).to_owned()).filter(|text| !text.is_empty());
-        address("metrics_addr")?;
         let sync_at = layers.get("listings_sync_at");
         let sync_at = crate::listings::time_of_day(sync_at).ok_or_else(|| {
             anyhow!("listings_sync_at is {sync_at:?}; a time such as 06:00 is expected")
@@ -179,6 +182,8 @@ impl Config {
         }
         Ok(Self {
             api_addr: address("api_addr")?,
+            metrics_addr: address("metrics_addr")?,
+            metrics_addr_origin: layers.origin("metrics_addr"),
             environment,
             database_url: layers.get("database_url").to_owned(),
             database_named: layers.origin("database_url") != Origin::Default,
