@@ -59,7 +59,8 @@ screenshots: ## pictures of each page, light and dark, wide and narrow, in targe
 	SCREENSHOTS=$(CURDIR)/target/screenshots $(WITH_BROWSER) $(CARGO_TEST) --test cli --test it web::browser
 
 .PHONY: check
-check: ## fmt, clippy, rustdoc, tidy: no warning is let through
+check: ## fmt, clippy, rustdoc, tidy, spelling: no warning is let through
+	tests/scripts/check-text.sh
 	cargo fmt --all --check
 	cargo clippy --locked --workspace --all-targets --features brownstone/test-clock -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps
