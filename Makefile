@@ -68,6 +68,7 @@ check: ## fmt, clippy, rustdoc, tidy, spelling: no warning is let through
 
 .PHONY: bench
 bench: ## the parts beside their anchors; PARTS="quota" for some of them; writes docs/benchmarks.md
+	cargo build --locked --profile measure -p brownstone
 	$(WITH_SERVERS) cargo run --locked --profile measure -p brownstone-bench -- $(PARTS) --write docs/benchmarks.md
 
 # Folders of published sales; the back-test reads no other.

@@ -10,6 +10,7 @@ mod budget;
 mod budget_crashes;
 mod budget_instances;
 mod budget_outages;
+mod compressed;
 mod comps_answers;
 mod comps_sync;
 mod credentials;

@@ -55,7 +55,7 @@ const ARROWS: &[(&str, &[&str])] = &[
 const KEPT_IN: &[(&str, &[&str])] = &[
     (
         "actix-web",
-        &["http", "mcp", "sample-city", "web", "brownstone"],
+        &["http", "mcp", "sample-city", "web", "brownstone", "bench"],
     ),
     ("diesel", &["store"]),
     ("diesel-async", &["store"]),

@@ -32,6 +32,9 @@ struct Arguments {
     /// Also puts the sections of these parts into this Markdown file; other sections stay.
     #[arg(long, value_name = "FILE")]
     write: Option<PathBuf>,
+    /// Instead, serves this file by a bare handler: an anchor of the part `warm`.
+    #[arg(long, value_name = "FILE", hide = true)]
+    bare: Option<PathBuf>,
 }
 
 fn main() -> ExitCode {
@@ -45,6 +48,9 @@ fn main() -> ExitCode {
 }
 
 fn run(arguments: &Arguments) -> anyhow::Result<()> {
+    if let Some(file) = &arguments.bare {
+        return parts::warm::bare(file);
+    }
     if arguments.list {
         for part in PARTS {
             println!("{:<10} {}", part.name, part.tells);

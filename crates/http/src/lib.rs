@@ -3,6 +3,7 @@
 pub mod app;
 pub mod edge;
 pub mod metrics;
+mod pieces;
 pub mod request;
 pub mod respond;
 

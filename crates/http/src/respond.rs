@@ -2,6 +2,7 @@
 
 use actix_web::{
     HttpMessage, HttpRequest, HttpResponse,
+    body::BoxBody,
     http::{
         StatusCode,
         header::{self, HeaderName, HeaderValue},
@@ -10,37 +11,54 @@ use actix_web::{
 use brownstone_domain::{ErrorBody, ErrorCode};
 use brownstone_quota::RateLimitFields;
 use brownstone_service::{Answer, Failure};
-use bytes::{BufMut as _, BytesMut};
+use bytes::Bytes;
 
-use crate::edge::{CallFacts, request_id};
+use crate::{
+    edge::{CallFacts, request_id},
+    pieces::{Pieces, takes_gzip},
+};
 
 const RATELIMIT: HeaderName = HeaderName::from_static("ratelimit");
 const RATELIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
+/// What stands before the pieces of `data`.
+const HEAD: &[u8] = b"{\"data\":";
 const CHALLENGE: HeaderValue = HeaderValue::from_static("Bearer realm=\"brownstone\"");
 
-/// The envelope around a success: the ready pieces, and `meta` behind them.
+/// The envelope around a success: the ready pieces, and `meta` behind them. A piece that is there compressed goes out so to whoever takes
+/// that, and nothing is compressed for it.
 pub fn success(request: &HttpRequest, answer: &Answer) -> HttpResponse {
     note(request, |facts| facts.units = answer.meta.units_charged);
     let meta = match serde_json::to_vec(&answer.meta) {
         Ok(meta) => meta,
         Err(error) => return failure(request, &Failure::internal(error)),
     };
-    let data: usize = answer.data.iter().map(bytes::Bytes::len).sum();
-    let mut body = BytesMut::with_capacity(data + meta.len() + 20);
-    body.put_slice(b"{\"data\":");
-    for piece in &answer.data {
-        body.put_slice(piece);
-    }
-    body.put_slice(b",\"meta\":");
-    body.put_slice(&meta);
-    body.put_u8(b'}');
+    let foot = [b",\"meta\":", &meta[..], b"}"].concat();
     let mut response = HttpResponse::Ok();
     response.content_type("application/json");
     response.insert_header((header::CACHE_CONTROL, "no-store"));
     for (name, value) in ratelimit(&RateLimitFields::from(&answer.view)) {
         response.insert_header((name, value));
     }
-    response.body(body.freeze())
+    let Some(packed) = &answer.packed else {
+        let mut pieces = Vec::with_capacity(answer.data.len() + 2);
+        pieces.push(Bytes::from_static(HEAD));
+        pieces.extend_from_slice(&answer.data);
+        pieces.push(foot.into());
+        // Small, and left to the middleware to compress.
+        return response.body(pieces.concat());
+    };
+    response.insert_header((header::VARY, "accept-encoding"));
+    let (before, rest) = answer.data.split_at(packed.place.min(answer.data.len()));
+    let before = [HEAD, &before.concat()].concat();
+    let after = [&rest.get(1..).unwrap_or_default().concat(), &foot[..]].concat();
+    let pieces = if takes_gzip(request) {
+        response.insert_header((header::CONTENT_ENCODING, "gzip"));
+        packed.packed.gzip(&before, &after).to_vec()
+    } else {
+        let tail = rest.first().cloned().unwrap_or_default();
+        vec![before.into(), tail, after.into()]
+    };
+    response.body(BoxBody::new(Pieces::new(pieces)))
 }
 
 /// The error envelope.

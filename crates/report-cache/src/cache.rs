@@ -139,7 +139,7 @@ impl ReportCache {
         let hot = moka::sync::Cache::builder()
             .max_capacity(config.hot_bytes)
             .weigher(|_, report: &Arc<ReadyReport>| {
-                u32::try_from(report.tail.len() + 1024).unwrap_or(u32::MAX)
+                u32::try_from(report.tail.len() + report.packed.len() + 1024).unwrap_or(u32::MAX)
             })
             .build();
         Self(Arc::new(Inner {

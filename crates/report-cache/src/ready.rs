@@ -10,6 +10,7 @@ use serde_json::value::RawValue;
 
 use crate::{
     lifecycle::{Life, RegistryView},
+    packed::Packed,
     stored::StoredReport,
 };
 
@@ -26,6 +27,8 @@ pub struct ReadyReport {
     pub fingerprint: Arc<str>,
     /// The members of `data` that follow `property`: `"bbl":…,"bin":…,"canonical_path":…,"sources":{…},"cache":{…}`.
     pub tail: Bytes,
+    /// The same, compressed.
+    pub packed: Arc<Packed>,
 }
 
 #[derive(Serialize)]
@@ -107,12 +110,14 @@ impl ReadyReport {
             sources: Sources(&entries),
             cache: life.cache_info(),
         })?;
+        let tail = members(tail);
         Ok(Self {
             building: report.building.clone(),
             unit_bbl: key.unit_bbl,
             life,
             fingerprint: registry.fingerprint().into(),
-            tail: members(tail),
+            packed: Arc::new(Packed::of(&tail)),
+            tail,
         })
     }
 }

@@ -26,4 +26,4 @@ pub use failure::Failure;
 pub use lookup::{Kept, Lookups};
 pub use rentals::Rentals;
 pub use resolutions::Resolutions;
-pub use service::{Answer, BUILT, Call, Parts, Service};
+pub use service::{Answer, BUILT, Call, PackedPiece, Parts, Service};

@@ -22,6 +22,7 @@ use crate::{
     directory::standing,
     rentals::Rentals,
     resolutions::Resolutions,
+    service::{Data, PackedPiece},
     units::{UnitLot, UnitLots},
 };
 
@@ -156,7 +157,7 @@ impl Lookups {
         request: &LookupRequest,
         caller: &Caller,
         view: &View,
-    ) -> Result<Vec<Bytes>, Failure> {
+    ) -> Result<Data, Failure> {
         let resolved = self.resolve(&request.address, caller, view).await?;
         self.report(request, &resolved).await
     }
@@ -167,7 +168,7 @@ impl Lookups {
     /// The same as of a call.
     pub async fn lookup_unmetered(&self, request: &LookupRequest) -> Result<Vec<Bytes>, Failure> {
         let resolved = self.resolutions.resolve(&request.address).await?;
-        self.report(request, &resolved).await
+        Ok(self.report(request, &resolved).await?.pieces)
     }
 
     /// Sets the gauges of the reports in memory, for whoever is about to read them.
@@ -192,7 +193,7 @@ impl Lookups {
         &self,
         request: &LookupRequest,
         resolved: &Arc<Resolved>,
-    ) -> Result<Vec<Bytes>, Failure> {
+    ) -> Result<Data, Failure> {
         let building = &resolved.building;
         let Some(bbl) = building.bbl else {
             return Err(Failure::new(
@@ -219,6 +220,7 @@ impl Lookups {
         let report = self.reports.get_or_assemble(key, assembler).await?;
         let mut warnings = resolved.warnings.clone();
         let mut tail = report.tail.clone();
+        let mut packed = Some(Arc::clone(&report.packed));
         match unit {
             UnitLot::None | UnitLot::Known(_) => {}
             UnitLot::NotOnRecord => warnings.push(
@@ -232,6 +234,7 @@ impl Lookups {
                 );
                 let keys: HashSet<&str> = self.registry.unit_lot_keys().collect();
                 tail = report.with_errors(&keys).map_err(Failure::internal)?;
+                packed = None;
             }
         }
         if report.building.latitude.is_none() || report.building.longitude.is_none() {
@@ -277,7 +280,10 @@ impl Lookups {
             }
         }
         foot.push(b'}');
-        Ok(vec![head.into(), tail, foot.into()])
+        Ok(Data {
+            pieces: vec![head.into(), tail, foot.into()],
+            packed: packed.map(|packed| PackedPiece { place: 1, packed }),
+        })
     }
 
     /// The comparable sales at their defaults, or why there are none.

@@ -7,6 +7,7 @@ use brownstone_accounts::{
 };
 use brownstone_domain::{Clock, ErrorCode, Meta, Operation, RequestId, Surface, Units};
 use brownstone_quota::{Decision, QuotaStore, Receipt, View};
+use brownstone_report_cache::Packed;
 use bytes::Bytes;
 use tracing::Instrument as _;
 
@@ -54,10 +55,36 @@ pub struct Call {
 pub struct Answer {
     /// JSON of `data`, in pieces to be sent one after the other.
     pub data: Vec<Bytes>,
+    /// The one of them that is also there compressed.
+    pub packed: Option<PackedPiece>,
     /// What stands beside it.
     pub meta: Meta,
     /// Both budgets, for the RateLimit fields.
     pub view: View,
+}
+
+/// A piece of an answer that was compressed when it was made.
+#[derive(Debug, Clone)]
+pub struct PackedPiece {
+    /// Which of the pieces.
+    pub place: usize,
+    /// The same bytes, compressed.
+    pub packed: Arc<Packed>,
+}
+
+/// What an operation answers.
+pub(crate) struct Data {
+    pub pieces: Vec<Bytes>,
+    pub packed: Option<PackedPiece>,
+}
+
+impl From<Vec<Bytes>> for Data {
+    fn from(pieces: Vec<Bytes>) -> Self {
+        Self {
+            pieces,
+            packed: None,
+        }
+    }
 }
 
 /// What the service is made of.
@@ -280,15 +307,10 @@ impl Inner {
     }
 
     /// Step 8: the operation itself. Its charge is settled by the caller.
-    async fn perform(
-        &self,
-        request: &Request,
-        call: &Call,
-        view: &View,
-    ) -> Result<Vec<Bytes>, Failure> {
-        match request {
+    async fn perform(&self, request: &Request, call: &Call, view: &View) -> Result<Data, Failure> {
+        let plain = match request {
             Request::Lookup(request) => {
-                self.parts.lookups.lookup(request, &call.caller, view).await
+                return self.parts.lookups.lookup(request, &call.caller, view).await;
             }
             Request::Comps(request) => self.parts.lookups.comps(request, &call.caller, view).await,
             Request::Rentals(request) => {
@@ -307,7 +329,8 @@ impl Inner {
             }
             Request::Rates(request) => crate::rates::answer(&self.parts.rates, request).await,
             Request::Usage => Err(Failure::internal("usage is answered without a charge")),
-        }
+        };
+        plain.map(Data::from)
     }
 
     fn read(&self, call: &Call) -> Result<Request, Failure> {
@@ -403,12 +426,13 @@ impl Inner {
             .map_err(Failure::internal)?;
         let usage = usage::usage(&call.caller, &view, &counts, now);
         let data = serde_json::to_vec(&usage).map_err(Failure::internal)?;
-        Ok(self.answer(call, Units::ZERO, vec![data.into()], view))
+        Ok(self.answer(call, Units::ZERO, vec![data.into()].into(), view))
     }
 
-    fn answer(&self, call: &Call, charged: Units, data: Vec<Bytes>, view: View) -> Answer {
+    fn answer(&self, call: &Call, charged: Units, data: Data, view: View) -> Answer {
         Answer {
-            data,
+            data: data.pieces,
+            packed: data.packed,
             meta: Meta {
                 request_id: call.request_id.clone(),
                 operation: call.operation,

@@ -5,6 +5,7 @@ mod fan_out;
 mod listings;
 mod quota;
 mod shared_quota;
+pub(crate) mod warm;
 
 use anyhow::bail;
 
@@ -28,6 +29,7 @@ pub(crate) const PARTS: &[Part] = &[
     shared_quota::PART,
     address::PART,
     listings::PART,
+    warm::PART,
 ];
 
 /// The parts of these names, in the order they run; all without a name.

@@ -1,0 +1,106 @@
+//! A body in pieces that are ready: each is copied once, into the connection's buffer, and none into a body of its own.
+
+use std::{
+    convert::Infallible,
+    pin::Pin,
+    task::{Context, Poll},
+};
+
+use actix_web::{
+    HttpRequest,
+    body::{BodySize, MessageBody},
+    http::header,
+};
+use bytes::Bytes;
+
+/// Pieces of a body, sent one after the other under one length.
+#[derive(Debug)]
+pub(crate) struct Pieces {
+    rest: std::vec::IntoIter<Bytes>,
+    size: u64,
+}
+
+impl Pieces {
+    pub(crate) fn new(mut pieces: Vec<Bytes>) -> Self {
+        pieces.retain(|piece| !piece.is_empty());
+        Self {
+            size: pieces.iter().map(|piece| piece.len() as u64).sum(),
+            rest: pieces.into_iter(),
+        }
+    }
+}
+
+impl MessageBody for Pieces {
+    type Error = Infallible;
+
+    fn size(&self) -> BodySize {
+        BodySize::Sized(self.size)
+    }
+
+    fn poll_next(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Bytes, Infallible>>> {
+        Poll::Ready(self.rest.next().map(Ok))
+    }
+}
+
+/// Whether the caller takes gzip at least as gladly as the body as it is.
+pub(crate) fn takes_gzip(request: &HttpRequest) -> bool {
+    let sent = request.headers().get_all(header::ACCEPT_ENCODING);
+    let (mut gzip, mut any, mut identity) = (None, None, None);
+    for text in sent.filter_map(|value| value.to_str().ok()) {
+        for part in text.split(',') {
+            let mut words = part.split(';').map(str::trim);
+            let name = words.next().unwrap_or_default();
+            let weight = words
+                .find_map(|word| word.strip_prefix("q=").or_else(|| word.strip_prefix("Q=")))
+                .map_or(Some(1.0), |text| text.trim().parse::<f32>().ok())
+                .unwrap_or(0.0);
+            let slot = if name.eq_ignore_ascii_case("gzip") || name.eq_ignore_ascii_case("x-gzip") {
+                &mut gzip
+            } else if name == "*" {
+                &mut any
+            } else if name.eq_ignore_ascii_case("identity") {
+                &mut identity
+            } else {
+                continue;
+            };
+            *slot = Some(weight);
+        }
+    }
+    let gzip = gzip.or(any).unwrap_or(0.0);
+    gzip > 0.0 && identity.is_none_or(|identity| gzip >= identity)
+}
+
+#[cfg(test)]
+mod tests {
+    use actix_web::test::TestRequest;
+
+    use super::*;
+
+    #[test]
+    fn gzip_is_sent_to_those_who_take_it() {
+        for (sent, gzip) in [
+            ("gzip", true),
+            ("gzip, deflate, br, zstd", true),
+            ("br;q=1.0, GZIP;q=0.5", true),
+            ("x-gzip", true),
+            ("*", true),
+            ("", false),
+            ("identity", false),
+            ("br", false),
+            ("gzip;q=0", false),
+            ("gzip;q=0.0, *", false),
+            ("gzip;q=0.5, identity;q=0.9", false),
+            ("gzip;q=nonsense", false),
+            ("gzip; q=0.8", true),
+        ] {
+            let request = TestRequest::default()
+                .insert_header((header::ACCEPT_ENCODING, sent))
+                .to_http_request();
+            assert_eq!(takes_gzip(&request), gzip, "{sent}");
+        }
+        assert!(!takes_gzip(&TestRequest::default().to_http_request()));
+    }
+}
