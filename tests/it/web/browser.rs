@@ -13,7 +13,30 @@ struct Chromium {
     http: Client,
     session: String,
     base: String,
+    /// The accessibility checker's script, where there is one.
+    axe: Option<String>,
+    /// What it found on the pages so far.
+    found: std::sync::Mutex<Vec<String>>,
 }
+
+/// The accessibility checker; without it pages are looked at all the same, and it is said.
+fn axe() -> Option<String> {
+    let Some(path) = std::env::var_os("TEST_AXE") else {
+        println!(
+            "skipped: TEST_AXE names no accessibility checker; see crates/web/scripts/fetch-axe.sh"
+        );
+        return None;
+    };
+    Some(std::fs::read_to_string(path).expect("TEST_AXE names a file"))
+}
+
+/// Runs the checker; gives each serious or critical finding with the elements it is about.
+const CHECK: &str = "const done = arguments[arguments.length - 1];
+axe.run(document, {resultTypes: ['violations']}).then(
+  (found) => done(found.violations
+    .filter((one) => one.impact === 'serious' || one.impact === 'critical')
+    .map((one) => `${one.id}: ${one.nodes.map((node) => `${node.target} ${node.any.map((why) => why.message)}`).slice(0, 5).join('; ')}`)),
+  (error) => done([`the checker failed: ${error}`]));";
 
 impl Chromium {
     /// A fresh browser; `None` where there is none to drive.
@@ -45,6 +68,8 @@ impl Chromium {
             session: format!("{driver}/session/{id}"),
             http,
             base: server.web.clone(),
+            axe: axe(),
+            found: std::sync::Mutex::default(),
         })
     }
 
@@ -159,6 +184,9 @@ impl Chromium {
                     over.as_i64().unwrap_or(1) <= 0,
                     "{name} runs out of a {kind} by {over}"
                 );
+                if kind == "desktop" || scheme == "light" {
+                    self.check(&format!("{name}, {kind}, {scheme}")).await;
+                }
                 let Some(folder) = std::env::var_os("SCREENSHOTS") else {
                     continue;
                 };
@@ -177,7 +205,24 @@ impl Chromium {
             .await;
     }
 
+    /// Notes what the checker finds on the page as it stands.
+    async fn check(&self, name: &str) {
+        let Some(axe) = &self.axe else { return };
+        if self.run("return typeof axe").await != "object" {
+            self.run(axe).await;
+        }
+        let found = self
+            .ask("/execute/async", json!({"script": CHECK, "args": []}))
+            .await;
+        let found = found.as_array().expect("an array").iter();
+        let mut all = self.found.lock().expect("no test panics here");
+        all.extend(found.map(|one| format!("{name}: {one}")));
+    }
+
+    /// Nothing serious was found on any page.
     async fn end(self) {
+        let found = self.found.lock().expect("no test panics here").join("\n");
+        assert!(found.is_empty(), "{found}");
         let ended = self.http.delete(&self.session).send().await;
         assert!(ended.is_ok_and(|answer| answer.status().is_success()));
     }
@@ -204,9 +249,16 @@ fn base64(text: &str) -> Vec<u8> {
     out
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread")]
 async fn a_person_walks_the_whole_way_in_a_browser() {
-    let server = Server::sample().await;
+    if std::env::var_os("TEST_WEBDRIVER_URL").is_none() {
+        println!(
+            "skipped: TEST_WEBDRIVER_URL names no driver; see crates/web/scripts/with-chromium.sh"
+        );
+        return;
+    }
+    // With its listings scanned, so that there is something to page through.
+    let server = crate::listings_search::server("reso").await;
     let Some(page) = Chromium::start(&server).await else {
         return;
     };
@@ -272,6 +324,22 @@ async fn a_person_walks_the_whole_way_in_a_browser() {
         .await;
     page.look("report-open").await;
 
+    page.go("/search").await;
+    page.fill("#location", "Manhattan").await;
+    page.look("search-form").await;
+    page.click("form.filters button").await;
+    assert!(
+        page.text().await.contains("Results 1 to 25"),
+        "{}",
+        page.text().await
+    );
+    page.look("search").await;
+    page.click("a[rel~=next]").await;
+    assert!(page.text().await.contains("Earlier results"));
+    page.run("document.querySelector('details.more').open = true")
+        .await;
+    page.look("search-filters").await;
+
     let support = Browser::invited(&server, "help@example.com", "support").await;
     let owner = server
         .operator(&[
@@ -296,6 +364,11 @@ async fn a_person_walks_the_whole_way_in_a_browser() {
     let id = owner.rsplit(' ').next().expect("its id");
     page.go(&format!("/support/accounts/{id}")).await;
     page.look("support-account").await;
+    page.go("/support/audit").await;
+    page.click("main form button").await;
+    assert!(page.text().await.contains("The chain is whole"));
+    page.look("support-audit").await;
+    page.go(&format!("/support/accounts/{id}")).await;
     page.fill("#reason", "cleared").await;
     page.click(".card form button").await;
     until(&server, &second, 200).await;
