@@ -3,10 +3,13 @@
 use std::time::{Duration, Instant};
 
 use brownstone_sample_city::SampleCity;
-use reqwest::StatusCode;
+use reqwest::{Method, StatusCode, header::HeaderMap};
 use serde_json::json;
 
-use crate::harness::{Options, Server};
+use crate::{
+    harness::{Options, Server},
+    shared_database::database,
+};
 
 /// Two seconds, and a little for the machine, and for what is made of the sales.
 const TAKEN_UP_WITHIN: Duration = Duration::from_secs(8);
@@ -23,19 +26,31 @@ BOROUGH,NEIGHBORHOOD,BLOCK,LOT,BUILDING CLASS AT TIME OF SALE,ADDRESS,ZIP CODE, 
 1,MORNINGSIDE HEIGHTS,1889,1,D4,\"1 RIVERSIDE DRIVE, 4A\",10025, - ,04/21/26
 ";
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_running_server_takes_up_files_and_open_data() {
-    let city = SampleCity::start("127.0.0.1:0".parse().unwrap())
-        .await
-        .unwrap();
-    let variables = [
+fn upstreams(city: &SampleCity) -> Vec<(String, String)> {
+    [
         "BROWNSTONE_SODA_URL",
         "BROWNSTONE_NYS_SODA_URL",
         "BROWNSTONE_FEMA_URL",
         "BROWNSTONE_GEOSEARCH_URL",
     ]
     .map(|name| (name.to_owned(), city.url()))
-    .to_vec();
+    .to_vec()
+}
+
+/// The version of the sales that a server says it answers from.
+async fn version(server: &Server) -> serde_json::Value {
+    let ready = server
+        .send(Method::GET, "/readyz", HeaderMap::new(), "")
+        .await;
+    ready.body["indexes"]["sales"].clone()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_running_server_takes_up_files_and_open_data() {
+    let city = SampleCity::start("127.0.0.1:0".parse().unwrap())
+        .await
+        .unwrap();
+    let variables = upstreams(&city);
     let server = Server::start(Options {
         live_sources: true,
         variables: variables.clone(),
@@ -57,6 +72,7 @@ async fn a_running_server_takes_up_files_and_open_data() {
         "{warnings}"
     );
 
+    assert_eq!(version(&server).await, json!(null));
     let file = server.folder().join("sales.csv");
     std::fs::write(&file, FILE).unwrap();
     let said = server
@@ -72,6 +88,9 @@ async fn a_running_server_takes_up_files_and_open_data() {
     })
     .await;
 
+    let of_the_file = version(&server).await;
+    assert_eq!(of_the_file.as_str().map(str::len), Some(8), "{of_the_file}");
+
     // The same from the open data, and the lots beside them.
     let mut sync = server.operator_command(&["sync", "sales"]);
     let done = sync.envs(variables.clone()).output().await.unwrap();
@@ -80,6 +99,7 @@ async fn a_running_server_takes_up_files_and_open_data() {
         prices.len() >= 3 && prices != [500_000, 510_000, 520_000]
     })
     .await;
+    assert_ne!(version(&server).await, of_the_file);
     let mut sync = server.operator_command(&["sync", "pluto"]);
     let done = sync.envs(variables).output().await.unwrap();
     assert!(done.status.success(), "{done:?}");
@@ -126,4 +146,66 @@ async fn taken_up(server: &Server, request: &serde_json::Value, like: impl Fn(&[
         assert!(asked.elapsed() < TAKEN_UP_WITHIN, "{}", answer.text);
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_sync_on_one_instance_reaches_the_others_through_their_database() {
+    let Some(url) = database("brownstone_it_sales").await else {
+        return;
+    };
+    let city = SampleCity::start("127.0.0.1:0".parse().unwrap())
+        .await
+        .unwrap();
+    let start = || {
+        Server::start(Options {
+            live_sources: true,
+            variables: upstreams(&city),
+            database_url: Some(url.clone()),
+            ..Options::default()
+        })
+    };
+    let (one, two) = (start().await, start().await);
+    assert_eq!(version(&two).await, json!(null));
+    let mut sync = one.operator_command(&["sync", "sales"]);
+    let done = sync.envs(upstreams(&city)).output().await.unwrap();
+    assert!(done.status.success(), "{done:?}");
+    let request = json!({"address": COOP, "mode": "valuation"});
+    taken_up(&two, &request, |prices| prices.len() >= 3).await;
+    taken_up(&one, &request, |prices| prices.len() >= 3).await;
+    let first = version(&one).await;
+    assert_eq!(version(&two).await, first);
+    let file = |server: &Server, name: &str| {
+        std::fs::read(server.folder().join("data").join(name)).unwrap()
+    };
+    for name in ["sales.index", "valuation.model"] {
+        assert!(
+            file(&one, name) == file(&two, name),
+            "{name}, byte for byte"
+        );
+    }
+    let worth = async |server: &Server| {
+        let answer = server.post("/v1/comps", &request).await;
+        answer.data()["valuation"].clone()
+    };
+    let value = worth(&one).await;
+    assert!(value["value"].is_number(), "{value}");
+    assert_eq!(worth(&two).await, value, "the same model");
+
+    // The other way round, from a file: beside what is there the lots stay, and what was synced last is what counts.
+    let sales = two.folder().join("sales.csv");
+    std::fs::write(&sales, FILE).unwrap();
+    two.operator(&["sync", "sales", "--from", sales.to_str().unwrap()])
+        .await;
+    taken_up(&one, &request, |prices| {
+        prices == [500_000, 510_000, 520_000]
+    })
+    .await;
+    assert_ne!(version(&one).await, first);
+
+    // One that starts later has them from its first call on.
+    let three = start().await;
+    assert_eq!(version(&three).await, version(&one).await);
+    let answer = three.post("/v1/comps", &request).await;
+    assert_eq!(answer.data()["comp_count"], 3, "{}", answer.text);
+    city.stop().await;
 }

@@ -11,13 +11,23 @@ use brownstone_domain::Clock;
 use brownstone_report_cache::Lease;
 use brownstone_service::{Comps, Market};
 use brownstone_soda::Soda;
+use brownstone_store::{IndexVersion, Store};
 use brownstone_valuation::{
     Loaded, Lots, SalesIndex, comps,
     model::{Model, Settings},
     sync,
 };
 
-use crate::{addresses::Stamp, config::Config};
+use crate::{
+    addresses::{self, Stamp},
+    config::Config,
+};
+
+/// The name of the sales index among the files that a shared database keeps.
+const INDEX_NAME: &str = "sales";
+
+/// The name of the model that was learned from it.
+const MODEL_NAME: &str = "valuation";
 
 /// How often a finished sync is looked for.
 const LOOK: Duration = Duration::from_secs(1);
@@ -94,18 +104,158 @@ fn model_beside(path: &Path) -> PathBuf {
     path.with_file_name("valuation.model")
 }
 
-/// Learns from an index's sales and writes the model beside it. Minutes of work for a city.
-pub(crate) fn train(index: &SalesIndex, place: &Path) -> anyhow::Result<()> {
-    let loaded = index.to_loaded();
-    let until = loaded.sales.last().map_or(0, |sale| sale.date + 1);
-    let model = Model::train(&loaded, until, 0, &Settings::default())
-        .map_err(|error| anyhow::anyhow!("the model cannot be trained: {error}"))?;
+/// Learns from an index's sales. Minutes of work for a city, so not on a thread that serves.
+pub(crate) async fn train(index: &SalesIndex) -> anyhow::Result<Vec<u8>> {
+    let index = index.clone();
+    tokio::task::spawn_blocking(move || {
+        let loaded = index.to_loaded();
+        let until = loaded.sales.last().map_or(0, |sale| sale.date + 1);
+        Model::train(&loaded, until, 0, &Settings::default())
+            .map(|model| model.to_bytes())
+            .map_err(|error| anyhow::anyhow!("the model cannot be trained: {error}"))
+    })
+    .await
+    .context("the training broke off")?
+}
+
+/// Writes a model beside the index's place in one step.
+fn put_model_in_place(model: &[u8], place: &Path) -> anyhow::Result<()> {
     make_folder(place)?;
     let path = model_beside(place);
     let beside = path.with_extension(format!("model.{}.new", std::process::id()));
-    std::fs::write(&beside, model.to_bytes())
+    std::fs::write(&beside, model)
         .and_then(|()| std::fs::rename(&beside, &path))
         .with_context(|| format!("{} cannot be written", path.display()))
+}
+
+/// Puts an index in its place, the model before it where there is a new one, since a server takes both up when the index
+/// is there; and into a database that other instances share before that: a server beside this program would fetch the old
+/// ones back.
+pub(crate) async fn publish(
+    shared: Option<&Store>,
+    index: SalesIndex,
+    model: Option<Vec<u8>>,
+    place: &Path,
+) -> anyhow::Result<()> {
+    if let Some(store) = shared {
+        if let Some(model) = &model {
+            let version = Model::version_of(model).unwrap_or_default();
+            store
+                .put_index_file(MODEL_NAME, &version, model)
+                .await
+                .context("the model cannot be kept in the database")?;
+        }
+        store
+            .put_index_file(INDEX_NAME, &index.version(), index.bytes())
+            .await
+            .context("the sales index cannot be kept in the database")?;
+    }
+    let place = place.to_owned();
+    tokio::task::spawn_blocking(move || {
+        if let Some(model) = &model {
+            put_model_in_place(model, &place)?;
+        }
+        put_in_place(&index, &place)
+    })
+    .await
+    .context("writing the sales index broke off")?
+}
+
+/// The database where it keeps the sales for other instances, too.
+pub(crate) fn shared_store<'a>(config: &Config, store: &'a Store) -> Option<&'a Store> {
+    addresses::is_shared(config).then_some(store)
+}
+
+/// This instance's copy of the sales that a shared database keeps.
+pub(crate) struct Copy {
+    store: Store,
+    place: PathBuf,
+    /// The model in place: a file is read once.
+    model: Option<(Stamp, Option<String>)>,
+    /// Versions that this program could not use: another program's. They are not fetched again.
+    refused: Option<(String, Option<String>)>,
+}
+
+impl Copy {
+    /// Of the index at this place.
+    pub(crate) const fn of(store: Store, place: PathBuf) -> Self {
+        Self {
+            store,
+            place,
+            model: None,
+            refused: None,
+        }
+    }
+
+    /// Fetches the newest index and its model, where this instance's own files are others. Says whether it did; the files
+    /// are then in their places.
+    ///
+    /// # Errors
+    /// When the database or the files cannot be used; what was in place stays.
+    pub(crate) async fn fetch_newest(&mut self) -> anyhow::Result<bool> {
+        let Some(index) = self.store.latest_index(INDEX_NAME).await? else {
+            return Ok(false);
+        };
+        let model = self.store.latest_index(MODEL_NAME).await?;
+        let versions = (
+            index.version.clone(),
+            model.as_ref().map(|model| model.version.clone()),
+        );
+        // Opening reads the header alone. A file that cannot be used is replaced.
+        let has_index =
+            SalesIndex::open(&self.place).is_ok_and(|own| own.version() == index.version);
+        let has_model = model.is_none() || self.model_in_place()? == versions.1;
+        if (has_index && has_model) || self.refused.as_ref() == Some(&versions) {
+            return Ok(false);
+        }
+        let model = match &model {
+            Some(version) if !has_model => Some(self.fetch(version).await?),
+            _ => None,
+        };
+        let bytes = self.fetch(&index).await?;
+        let place = self.place.clone();
+        let placed = tokio::task::spawn_blocking(move || {
+            let index = SalesIndex::from_bytes(bytes)?;
+            if let Some(model) = &model {
+                put_model_in_place(model, &place)?;
+            }
+            // Also when it is the same: it is the index that says that there is something new.
+            put_in_place(&index, &place)
+        })
+        .await
+        .context("the check broke off")?;
+        if placed.is_err() {
+            self.refused = Some(versions);
+        }
+        placed.with_context(|| format!("the sales index {} cannot be used", index.version))?;
+        tracing::info!(version = index.version, "fetched the sales index");
+        Ok(true)
+    }
+
+    /// The version of the model in place; `None` where there is none.
+    fn model_in_place(&mut self) -> anyhow::Result<Option<String>> {
+        let path = model_beside(&self.place);
+        let Some(stamp) = Stamp::of(&path)? else {
+            return Ok(None);
+        };
+        if let Some((seen, version)) = &self.model
+            && *seen == stamp
+        {
+            return Ok(version.clone());
+        }
+        let version = Model::version_of(&std::fs::read(&path)?);
+        self.model = Some((stamp, version.clone()));
+        Ok(version)
+    }
+
+    async fn fetch(&self, version: &IndexVersion) -> anyhow::Result<Vec<u8>> {
+        let mut bytes = Vec::with_capacity(usize::try_from(version.length).unwrap_or(0));
+        self.store
+            .fetch_index(version, &mut bytes)
+            .await
+            .with_context(|| format!("{} {} cannot be fetched", version.name, version.version))?;
+        Ok(bytes)
+    }
 }
 
 /// Takes an index file's sales up, with the model beside them where there is one.
@@ -170,11 +320,20 @@ impl SalesFile {
     }
 }
 
-/// Takes up each finished sync.
-pub(crate) async fn watch(mut file: SalesFile, comps: Comps) {
+/// Takes up each finished sync: this machine's, and where the database is shared another's.
+pub(crate) async fn watch(mut file: SalesFile, comps: Comps, mut copy: Option<Copy>) {
     let mut next = tokio::time::interval(LOOK);
+    let mut last_fault = None;
     loop {
         next.tick().await;
+        if let Some(copy) = &mut copy {
+            let fault = copy.fetch_newest().await.err();
+            let fault = fault.map(|error| format!("{error:#}"));
+            if let Some(fault) = fault.as_ref().filter(|_| fault != last_fault) {
+                tracing::warn!("{fault}; sales are answered as before");
+            }
+            last_fault = fault;
+        }
         match file.look() {
             Ok(None) => {}
             Ok(Some(index)) => {
@@ -194,6 +353,7 @@ pub(crate) async fn refresh_daily(
     soda: Arc<dyn Soda>,
     lease: Arc<dyn Lease>,
     clock: Arc<dyn Clock>,
+    shared: Option<Store>,
 ) {
     let holder = format!("{}-{}", std::process::id(), uuid::Uuid::now_v7());
     let mut next = tokio::time::interval(ASK);
@@ -212,10 +372,8 @@ pub(crate) async fn refresh_daily(
         }
         let outcome = async {
             let index = fetch(soda.as_ref()).await?;
-            let place = path.clone();
-            // The model first: a server takes both up when the index is there.
-            let work = move || train(&index, &place).and_then(|()| put_in_place(&index, &place));
-            tokio::task::spawn_blocking(work).await?
+            let model = train(&index).await?;
+            publish(shared.as_ref(), index, Some(model), &path).await
         };
         match outcome.await {
             Ok(()) => tracing::info!("the sales index was made anew"),

@@ -86,7 +86,7 @@ pub(crate) async fn serve(mut config: Config, sample: bool) -> anyhow::Result<()
     let lookups = parts::lookups(&store, &city, &clock, sample).with_comps(comps.clone());
     let listings = listings::listings(&config, &store, &clock, &city, &origin)?;
     listings.refresh().await?;
-    let rentals = Rentals::new(Arc::clone(&listings), Arc::clone(&clock));
+    let rentals = Rentals::new(Arc::clone(&listings), comps.clone(), Arc::clone(&clock));
     let lookups = lookups.with_rentals(rentals);
     let keeping_listings = listings::keep_current(&config, &listings, &store, &clock, sample);
     let parts = Parts {
@@ -102,14 +102,14 @@ pub(crate) async fn serve(mut config: Config, sample: bool) -> anyhow::Result<()
     };
     let service = Service::noting(parts, Arc::clone(&requests));
 
-    let selling = sell(&config, &store, &city, &clock, comps, sample).await?;
+    let selling = sell(&config, &store, &city, &clock, comps.clone(), sample).await?;
     let stopping = Arc::new(AtomicBool::new(false));
     let listener = TcpListener::bind(config.api_addr)
         .with_context(|| format!("the API cannot listen on {}", config.api_addr))?;
     let address = listener.local_addr()?;
     let api = Api {
         service: service.clone(),
-        readiness: readiness(&store, &stopping, &city),
+        readiness: readiness(&store, &stopping, &city, &comps),
         version: json!({
             "version": env!("CARGO_PKG_VERSION"),
             "environment": config.environment.as_str(),
@@ -257,6 +257,15 @@ async fn sell(
         return Ok(vec![]);
     }
     let path = sales::sales_index(config);
+    let shared = sales::shared_store(config, store).cloned();
+    let mut copy = shared
+        .clone()
+        .map(|store| sales::Copy::of(store, path.clone()));
+    if let Some(copy) = &mut copy
+        && let Err(error) = copy.fetch_newest().await
+    {
+        tracing::warn!("{error:#}");
+    }
     let mut file = SalesFile::at(path.clone());
     match file.look() {
         Ok(Some(index)) => sales::take_up(&comps, index, &path).await,
@@ -264,12 +273,13 @@ async fn sell(
         Err(error) => tracing::warn!("{error:#}"),
     }
     Ok(vec![
-        tokio::spawn(sales::watch(file, comps)),
+        tokio::spawn(sales::watch(file, comps, copy)),
         tokio::spawn(sales::refresh_daily(
             path,
             soda,
             store.leases(),
             Arc::clone(clock),
+            shared,
         )),
     ])
 }
@@ -283,11 +293,16 @@ async fn drain(service: &Service) {
     }
 }
 
-fn readiness(store: &Store, stopping: &Arc<AtomicBool>, city: &parts::City) -> Readiness {
+fn readiness(
+    store: &Store,
+    stopping: &Arc<AtomicBool>,
+    city: &parts::City,
+    comps: &Comps,
+) -> Readiness {
     let (store, stopping) = (store.clone(), Arc::clone(stopping));
-    let geocoder = Arc::clone(&city.geocoder);
+    let (geocoder, comps) = (Arc::clone(&city.geocoder), comps.clone());
     Arc::new(move || {
-        let (store, geocoder) = (store.clone(), Arc::clone(&geocoder));
+        let (store, geocoder, comps) = (store.clone(), Arc::clone(&geocoder), comps.clone());
         let stopping = stopping.load(Ordering::SeqCst);
         Box::pin(async move {
             if stopping {
@@ -296,7 +311,7 @@ fn readiness(store: &Store, stopping: &Arc<AtomicBool>, city: &parts::City) -> R
             match store.ping().await {
                 Ok(()) => Ok(
                     json!({"status": "ready", "database": store.database_name(), "addresses": geocoder.name(),
-                           "indexes": {"pad": geocoder.version()}}),
+                           "indexes": {"pad": geocoder.version(), "sales": comps.version()}}),
                 ),
                 Err(error) => {
                     tracing::error!(%error, "not ready");

@@ -250,6 +250,7 @@ diesel::table! {
 
     listing_events (id) {
         id -> BigInt,
+        key -> Nullable<Text>,
         zip -> Text,
         listing_type -> Text,
         detected_at -> Moment,

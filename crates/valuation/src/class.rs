@@ -4,6 +4,8 @@ use std::fmt;
 
 use brownstone_domain::PropertyType;
 
+use crate::estimate::UnitPlace;
+
 /// A building class of the Department of Finance: a letter and a digit or second letter (`A1`, `R4`, `CM`).
 ///
 /// The default is "not known".
@@ -195,6 +197,20 @@ impl Kind {
             PropertyType::MixedUse => Self::MixedUse,
             PropertyType::Land => Self::Land,
             PropertyType::Other => Self::Other,
+        }
+    }
+
+    /// The kind of what is sold under a unit's designation. An apartment in a building whose class is a rental's (a land
+    /// lease, a conversion) is valued with apartments: its price is not the building's. A bare small number is no
+    /// apartment there: the table also writes how many there are.
+    #[must_use]
+    pub fn with_unit(self, unit: &str) -> Self {
+        let unit = unit.trim();
+        let small_number = unit.len() < 3 && unit.bytes().all(|b| b.is_ascii_digit());
+        if self == Self::MultiFamily && !small_number && UnitPlace::read(unit).key != 0 {
+            Self::Coop
+        } else {
+            self
         }
     }
 

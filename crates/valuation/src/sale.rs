@@ -79,17 +79,20 @@ impl Flags {
     /// The total also paid for a parking space, a storage unit or the ground beside: those lots are [`Flags::PACKAGE`],
     /// this one is a sale in the market still.
     pub const WITH_EXTRAS: Self = Self(32);
+    /// An apartment of a building whose class is a rental's (a land lease, a conversion): its price is not the building's.
+    pub const APARTMENT: Self = Self(64);
 
     const UNUSABLE: Self = Self(Self::NON_ARMS_LENGTH.0 | Self::PACKAGE.0 | Self::DUPLICATE.0);
 
     /// Each flag with its word in answers.
-    pub const NAMES: [(Self, &'static str); 6] = [
+    pub const NAMES: [(Self, &'static str); 7] = [
         (Self::NON_ARMS_LENGTH, "non_arms_length"),
         (Self::PACKAGE, "package_sale"),
         (Self::DUPLICATE, "duplicate_recording"),
         (Self::YEAR_IMPOSSIBLE, "year_built_impossible"),
         (Self::SIZE_IMPOSSIBLE, "size_impossible"),
         (Self::WITH_EXTRAS, "with_parking_storage_or_land"),
+        (Self::APARTMENT, "apartment_of_a_rental_building"),
     ];
 
     /// Whether any of the flags is set.
@@ -169,7 +172,11 @@ pub struct Sale {
 impl Sale {
     /// What kind of property was sold.
     pub fn kind(&self) -> Kind {
-        self.class_at_sale.kind()
+        if self.flags.has(Flags::APARTMENT) {
+            Kind::Coop
+        } else {
+            self.class_at_sale.kind()
+        }
     }
 
     /// Which properties it is valued with.

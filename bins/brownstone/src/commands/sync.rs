@@ -1,11 +1,17 @@
 //! `brownstone sync ...`: fetches now what is otherwise fetched when it is due.
 
-use std::{io::IsTerminal as _, path::PathBuf, process::ExitCode, sync::Arc, time::Duration};
+use std::{
+    io::IsTerminal as _,
+    path::{Path, PathBuf},
+    process::ExitCode,
+    sync::Arc,
+    time::Duration,
+};
 
 use anyhow::Context as _;
 use brownstone_rates::Source;
 use brownstone_soda::Soda;
-use brownstone_store::DatabaseKind;
+use brownstone_store::{DatabaseKind, Store};
 use brownstone_valuation::{Loaded, Lots, sync};
 use clap::Subcommand;
 use indicatif::ProgressBar;
@@ -91,7 +97,7 @@ async fn sync_rates(config: &Config) -> anyhow::Result<ExitCode> {
 
 /// New sales, with the lots that are there.
 async fn sync_sales(config: &Config, from: &[PathBuf]) -> anyhow::Result<ExitCode> {
-    let soda = soda(config).await?;
+    let (soda, store) = city(config).await?;
     let loaded = if from.is_empty() {
         let bar = bar();
         let loaded = sync::fetch_sales(soda.as_ref(), &mut |rows| {
@@ -116,27 +122,25 @@ async fn sync_sales(config: &Config, from: &[PathBuf]) -> anyhow::Result<ExitCod
         }
     }
     let place = sales::sales_index(config);
+    let shared = newest(config, &store, &place).await?;
     let lots = sales::in_place(&place).map_or_else(Lots::default, |index| index.lots());
     let index = sales::build(loaded, lots).await?;
     say("learning from the sales");
-    let (known, beside) = (index.clone(), place.clone());
-    // The model first: a server takes both up when the index is there.
-    tokio::task::spawn_blocking(move || sales::train(&known, &beside))
-        .await
-        .context("the training broke off")??;
-    sales::put_in_place(&index, &place)?;
-    say(&format!(
+    let model = sales::train(&index).await?;
+    let said = format!(
         "{rows} rows read; the index has {} sales and {} lots, {:.1} MB",
         index.len(),
         index.lot_count(),
         index.bytes().len() as f64 / 1e6,
-    ));
+    );
+    sales::publish(shared, index, Some(model), &place).await?;
+    say(&said);
     Ok(ExitCode::SUCCESS)
 }
 
 /// New lots, with the sales that are there.
 async fn sync_pluto(config: &Config, from: Option<PathBuf>) -> anyhow::Result<ExitCode> {
-    let soda = soda(config).await?;
+    let (soda, store) = city(config).await?;
     let lots = match from {
         Some(path) => {
             let bytes = std::fs::read(&path)
@@ -154,25 +158,43 @@ async fn sync_pluto(config: &Config, from: Option<PathBuf>) -> anyhow::Result<Ex
         }
     };
     let place = sales::sales_index(config);
+    let shared = newest(config, &store, &place).await?;
     let loaded = sales::in_place(&place).map_or_else(Loaded::default, |index| index.to_loaded());
     let index = sales::build(loaded, lots).await?;
-    sales::put_in_place(&index, &place)?;
-    say(&format!(
+    let said = format!(
         "the index has {} lots and {} sales, {:.1} MB",
         index.lot_count(),
         index.len(),
         index.bytes().len() as f64 / 1e6,
-    ));
+    );
+    sales::publish(shared, index, None, &place).await?;
+    say(&said);
     Ok(ExitCode::SUCCESS)
 }
 
-/// The city's open data, for a database that holds the city's own records.
-async fn soda(config: &Config) -> anyhow::Result<Arc<dyn Soda>> {
+/// The city's open data, and a database that holds the city's own records.
+async fn city(config: &Config) -> anyhow::Result<(Arc<dyn Soda>, Store)> {
     let store = parts::open_store(config).await?;
     store.stamp(DatabaseKind::Real).await?;
     let clock = clock::clock(config)?;
     let city = parts::city(config, &clock, &Origin::Configured)?;
-    Ok(city.deps.city.soda)
+    Ok((city.deps.city.soda, store))
+}
+
+/// What is new comes beside what is there: where a database keeps it for several instances, the newest of it, whoever
+/// made it.
+async fn newest<'a>(
+    config: &Config,
+    store: &'a Store,
+    place: &Path,
+) -> anyhow::Result<Option<&'a Store>> {
+    let shared = sales::shared_store(config, store);
+    if let Some(store) = shared {
+        sales::Copy::of(store.clone(), place.to_owned())
+            .fetch_newest()
+            .await?;
+    }
+    Ok(shared)
 }
 
 /// A spinner on a terminal; elsewhere nothing.

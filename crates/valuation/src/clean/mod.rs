@@ -248,6 +248,9 @@ fn finish(row: &mut Row, order: DayOrder, base: u32, names: &[u16], texts: &Text
     let sale = &mut row.sale;
     sale.date = row.date.day(order)?;
     let unit = address::unit_key(texts.bytes(sale.unit));
+    if sale.kind().with_unit(texts.get(sale.unit)) != sale.kind() {
+        sale.flags.set(Flags::APARTMENT);
+    }
     if sale.class_at_sale.is_condominium() && sale.bbl.is_unit_lot() {
         let street = address::street_key(texts.bytes(sale.house_number), texts.bytes(sale.street));
         sale.building = unit_building(sale.bbl, street);

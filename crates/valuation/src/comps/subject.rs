@@ -94,9 +94,10 @@ impl Subject {
             .or(lot.map(|lot| lot.class).filter(|class| class.is_known()))
             .or(known.class)
             .unwrap_or_default();
-        let kind = overrides
-            .property_type
-            .map_or_else(|| kind_of(class, bbl), Kind::of);
+        let kind = overrides.property_type.map_or_else(
+            || kind_of(class, bbl).with_unit(target.unit.as_deref().unwrap_or_default()),
+            Kind::of,
+        );
         let is_unit = kind.is_unit();
         let of_lot =
             |size: fn(&Lot) -> Option<u32>| lot.as_ref().filter(|_| !is_unit).and_then(size);

@@ -286,6 +286,75 @@ fn a_value_lies_within_its_interval_and_a_missing_one_says_why() {
     );
 }
 
+/// A rental building, some of whose apartments were sold (a land lease), beside a whole building.
+const LAND_LEASE: &str = "\
+1,836,10,MIDTOWN WEST,D8,\"20 WEST 33 STREET, 4A\",4A,10001,,1960,600000,2023-01-01
+1,836,10,MIDTOWN WEST,D8,\"20 WEST 33 STREET, 5A\",5A,10001,,1960,610000,2023-02-01
+1,836,10,MIDTOWN WEST,D8,\"20 WEST 33 STREET, 6A\",6A,10001,,1960,620000,2023-03-01
+1,836,20,MIDTOWN WEST,D8,24 WEST 33 STREET,,10001,50000,1960,30000000,2023-03-01
+1,836,22,MIDTOWN WEST,D1,26 WEST 33 STREET,,10001,40000,1960,25000000,2023-03-02
+1,836,24,MIDTOWN WEST,D1,28 WEST 33 STREET,,10001,45000,1960,28000000,2023-03-03
+";
+
+#[test]
+fn an_apartment_of_a_rental_building_is_valued_as_a_unit_and_the_building_as_a_building() {
+    use crate::Kind;
+    let index = index_of(LAND_LEASE);
+    let ask = |unit: Option<&str>, overrides: SubjectOverrides| {
+        let request = CompsRequest {
+            overrides,
+            ..CompsRequest::of("x")
+        };
+        let target = Target {
+            unit: unit.map(str::to_owned),
+            ..target("1008360010")
+        };
+        let subject = Subject::find(&index, &target, &request.overrides, july()).unwrap();
+        let found = search(&index, &subject, &request, july());
+        let valuation = valuer(&index, None)
+            .value(&Ask {
+                index: &index,
+                subject: &subject,
+                search: &found,
+                overrides: &request.overrides,
+                cutoff: july(),
+                as_of: date!(2023 - 07 - 01),
+            })
+            .valuation;
+        (subject, found, valuation)
+    };
+    let (flat, found, valuation) = ask(Some("7A"), SubjectOverrides::default());
+    assert_eq!((flat.kind, flat.sqft), (Kind::Coop, None));
+    assert_eq!(prices(&found), [620_000, 610_000, 600_000]);
+    assert_eq!(found.used.step, SearchStep::SameBuilding);
+    let value = valuation.value.unwrap();
+    assert!((590_000..640_000).contains(&value), "{value}");
+    assert_eq!(valuation.basis, brownstone_domain::comps::ValueBasis::Unit);
+
+    let (building, found, valuation) = ask(None, SubjectOverrides::default());
+    assert_eq!(building.kind, Kind::MultiFamily);
+    assert!(prices(&found).iter().all(|price| *price >= 25_000_000));
+    assert!(valuation.value.unwrap() > 20_000_000);
+    assert_eq!(
+        valuation.basis,
+        brownstone_domain::comps::ValueBasis::Building
+    );
+    // What the caller calls it counts more.
+    let (called, _, valuation) = ask(
+        Some("7A"),
+        SubjectOverrides {
+            property_type: Some(brownstone_domain::PropertyType::MultiFamily),
+            ..SubjectOverrides::default()
+        },
+    );
+    assert_eq!(called.kind, Kind::MultiFamily);
+    assert_eq!(
+        valuation.basis,
+        brownstone_domain::comps::ValueBasis::Building
+    );
+    assert!(valuation.value.unwrap() > 20_000_000);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 

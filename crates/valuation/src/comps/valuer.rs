@@ -12,7 +12,7 @@ use time::Date;
 use super::{Adjusted, Ask, Subject, Valued, Valuer, answer::day};
 use crate::{
     BuildingKey, SalesIndex, Texts,
-    estimate::{self, Evidence, Hedonic, History, Observation, UnitPlace, evidence, weight},
+    estimate::{self, Evidence, Hedonic, History, Observation, evidence, weight},
     model::{
         FEWEST_COMPARABLES, INTERVAL_PROBABILITY, MOST_SPREAD, Method, Model, NoValue, Settings,
     },
@@ -153,7 +153,6 @@ impl Valuer for BySales {
 /// The subject as the estimate knows it.
 fn of(index: &SalesIndex, subject: &Subject) -> estimate::Subject {
     let mut out = estimate::Subject::new(subject.lot, subject.class);
-    out.kind = subject.kind;
     // A condominium has two numbers until its sales say which one they carry.
     let carried = |key: &&BuildingKey| index.in_building(**key).next().is_some();
     let key = subject.buildings.iter().find(carried);
@@ -161,7 +160,9 @@ fn of(index: &SalesIndex, subject: &Subject) -> estimate::Subject {
         .or(subject.buildings.first())
         .copied()
         .unwrap_or(out.building);
-    out.unit = UnitPlace::read(subject.unit.as_deref().unwrap_or_default());
+    // Before the sizes: a unit has none of its building's. What the caller calls it counts more than its designation.
+    out.set_unit(subject.unit.as_deref().unwrap_or_default());
+    out.kind = subject.kind;
     out.set_street(
         subject.house_number.as_deref().unwrap_or_default(),
         subject.street.as_deref().unwrap_or_default(),
@@ -171,7 +172,7 @@ fn of(index: &SalesIndex, subject: &Subject) -> estimate::Subject {
     }
     out.zip = subject.zip;
     out.units = subject.dwellings;
-    if !subject.kind.is_unit() {
+    if !out.kind.is_unit() {
         out.gross_sqft = subject.sqft;
         out.land_sqft = subject.land_sqft;
     }

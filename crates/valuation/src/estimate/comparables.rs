@@ -6,7 +6,7 @@ use super::{
     history::Shares,
     stats::{Weighted, weighted_quantile},
 };
-use crate::Segment;
+use crate::{Kind, Segment};
 
 /// A sale that speaks for the subject.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -38,6 +38,7 @@ pub struct Evidence {
 const OLDEST_DAYS: i32 = 365 * 5;
 
 /// How fast each kind of unlikeness makes a sale count less. One row a segment.
+#[derive(Debug, Clone, Copy)]
 struct Kernel {
     /// Days in which weight falls to 1/e.
     days: f64,
@@ -47,34 +48,51 @@ struct Kernel {
     land: f64,
     /// Years of construction apart.
     years: f64,
+    /// Logarithm of the ratio of dwellings that does the same.
+    units: f64,
+    /// Blocks apart.
+    blocks: f64,
+    /// The property's own sale, beside one of the same block.
+    own: f64,
     /// A sale elsewhere in the neighbourhood counts so much, beside one of the same block.
     elsewhere: f64,
+    /// One of another neighbourhood, beside one elsewhere in the same.
+    beyond: f64,
     /// Another kind (two families for one) counts so much.
     other_kind: f64,
     /// Another class of the same kind.
     other_class: f64,
+    /// Rents regulated for free ones, or the other way round.
+    other_rents: f64,
 }
+
+/// Where a kernel's difference does not count.
+const NEVER: f64 = f64::INFINITY;
+
+/// Of units: their buildings' sizes say nothing of them.
+const UNIT: Kernel = Kernel {
+    days: 700.0,
+    gross: 1.0,
+    land: 1.0,
+    years: 12.0,
+    units: NEVER,
+    blocks: NEVER,
+    own: 1.0,
+    elsewhere: place::UNIT_ELSEWHERE,
+    beyond: 1.0,
+    other_kind: 0.5,
+    other_class: 0.6,
+    other_rents: 1.0,
+};
 
 const KERNELS: [Kernel; 4] = [
     // Condominium units.
-    Kernel {
-        days: 700.0,
-        gross: 1.0,
-        land: 1.0,
-        years: 12.0,
-        elsewhere: place::UNIT_ELSEWHERE,
-        other_kind: 0.5,
-        other_class: 0.6,
-    },
+    UNIT,
     // Apartments of co-operatives.
     Kernel {
         days: 800.0,
-        gross: 1.0,
-        land: 1.0,
         years: 25.0,
-        elsewhere: place::UNIT_ELSEWHERE,
-        other_kind: 0.5,
-        other_class: 0.6,
+        ..UNIT
     },
     // One to three families.
     Kernel {
@@ -82,26 +100,35 @@ const KERNELS: [Kernel; 4] = [
         gross: 0.30,
         land: 0.45,
         years: 35.0,
+        units: NEVER,
+        blocks: 4.0,
+        own: 1.5,
         elsewhere: 0.12,
+        beyond: 1.0,
         other_kind: 0.4,
         other_class: 0.6,
+        other_rents: 1.0,
     },
-    // Four and more.
+    // Four and more: few and far between, so that the whole neighbourhood speaks, but each for its like.
     Kernel {
-        days: 900.0,
+        days: 650.0,
         gross: 0.7,
         land: 1.2,
-        years: 50.0,
-        elsewhere: 0.12,
-        other_kind: 0.5,
-        other_class: 0.7,
+        years: 25.0,
+        units: 1.0,
+        blocks: 2.5,
+        own: 5.0,
+        elsewhere: 0.35,
+        beyond: 0.35,
+        other_kind: 0.35,
+        other_class: 0.4,
+        other_rents: 0.25,
     },
 ];
 
 /// Weight of a sale by where it is. From the same apartment to the same neighbourhood.
 mod place {
     pub(super) const SAME_APARTMENT: f64 = 60.0;
-    pub(super) const SAME_HOUSE: f64 = 1.5;
     pub(super) const SAME_LINE: f64 = 4.0;
     pub(super) const SAME_BUILDING: f64 = 1.0;
     pub(super) const UNIT_SAME_BLOCK: f64 = 0.12;
@@ -111,11 +138,11 @@ mod place {
     pub(super) const NEXT_BLOCK: f64 = 0.7;
 }
 
-fn closeness(subject: &Subject, other: &Subject, elsewhere: f64) -> f64 {
+fn closeness(subject: &Subject, other: &Subject, kernel: &Kernel) -> f64 {
     if subject.segment().is_unit() {
-        unit_closeness(subject, other, elsewhere)
+        unit_closeness(subject, other, kernel.elsewhere)
     } else {
-        house_closeness(subject, other, elsewhere)
+        house_closeness(subject, other, kernel)
     }
 }
 
@@ -152,16 +179,19 @@ fn unit_closeness(subject: &Subject, other: &Subject, elsewhere: f64) -> f64 {
     place::SAME_BUILDING * (0.4 + 0.3 * (-floors / 8.0).exp() + 0.3 * lots)
 }
 
-fn house_closeness(subject: &Subject, other: &Subject, elsewhere: f64) -> f64 {
+fn house_closeness(subject: &Subject, other: &Subject, kernel: &Kernel) -> f64 {
     if subject.lot == other.lot {
-        return place::SAME_HOUSE;
+        return kernel.own;
     }
-    let mut near = elsewhere;
+    let mut near = kernel.elsewhere;
+    if subject.neighborhood != other.neighborhood {
+        near *= kernel.beyond;
+    }
     if subject.borough() == other.borough() {
         let blocks = subject.block().abs_diff(other.block());
         near = near.max(match blocks {
             0 => place::SAME_BLOCK,
-            1..=6 => place::NEXT_BLOCK * (-(blocks as f64 - 1.0) / 4.0).exp(),
+            1..=6 => place::NEXT_BLOCK * (-(blocks as f64 - 1.0) / kernel.blocks).exp(),
             _ => 0.0,
         });
         if subject.street != 0
@@ -185,14 +215,24 @@ fn ln(value: Option<u32>) -> Option<f64> {
     value.filter(|v| *v > 0).map(|v| f64::from(v).ln())
 }
 
+/// Like for like: a sale speaks for its own segment alone, but that a house of three dwellings also speaks for a small
+/// rental building: both are bought for their rents.
+fn speaks_for(other: &Subject, subject: &Subject) -> bool {
+    other.segment() == subject.segment()
+        || (subject.segment() == Segment::FourAndMore && other.kind == Kind::ThreeFamily)
+}
+
 /// How much a sale counts for a subject that is valued as of the cutoff. It depends on the two alone, and never grows
 /// with distance, age or unlikeness.
 pub fn weight(subject: &Subject, sale: &Observation, cutoff: i32) -> f64 {
+    KERNELS
+        .get(subject.segment() as usize)
+        .map_or(0.0, |kernel| weight_by(kernel, subject, sale, cutoff))
+}
+
+fn weight_by(kernel: &Kernel, subject: &Subject, sale: &Observation, cutoff: i32) -> f64 {
     let other = &sale.subject;
-    let Some(kernel) = KERNELS.get(subject.segment() as usize) else {
-        return 0.0;
-    };
-    if other.segment() != subject.segment() {
+    if !speaks_for(other, subject) {
         return 0.0;
     }
     let days = f64::from((cutoff - sale.date).max(0));
@@ -206,9 +246,21 @@ pub fn weight(subject: &Subject, sale: &Observation, cutoff: i32) -> f64 {
     } else {
         kernel.other_kind * apart(subject.year_built, other.year_built, kernel.years, 0.5)
     };
-    closeness(subject, other, kernel.elsewhere)
+    let rents = if subject.is_stabilized() == other.is_stabilized() {
+        1.0
+    } else {
+        kernel.other_rents
+    };
+    let units = if kernel.units == NEVER {
+        1.0
+    } else {
+        apart(ln(subject.units), ln(other.units), kernel.units, 0.6)
+    };
+    closeness(subject, other, kernel)
         * (-days / kernel.days).exp()
         * alike
+        * rents
+        * units
         * apart(
             ln(subject.gross_sqft),
             ln(other.gross_sqft),
@@ -244,6 +296,20 @@ fn candidates(history: &History, subject: &Subject, cutoff: i32) -> Vec<u32> {
             add(Shares::Lot, 3);
             add(Shares::Block, 30);
             add(Shares::Street, 30);
+        }
+        Segment::FourAndMore => {
+            add(Shares::Lot, 8);
+            add(Shares::Block, 30);
+            add(Shares::Street, 60);
+            add(Shares::Zip, 120);
+            add(Shares::Neighborhood, 240);
+            for (shares, most) in [
+                (Shares::Block, 20),
+                (Shares::Street, 20),
+                (Shares::Neighborhood, 80),
+            ] {
+                ids.extend_from_slice(history.three_families_before(shares, subject, cutoff, most));
+            }
         }
         _ => {
             add(Shares::Lot, 3);
@@ -314,6 +380,120 @@ pub fn evidence(history: &History, subject: &Subject, cutoff: i32) -> Evidence {
         same_building,
         comparables,
     }
+}
+
+/// How a sale is moved to the subject, beside [`History::adjusted`].
+#[derive(Debug, Clone, Copy)]
+enum By {
+    /// By the elasticities.
+    Elasticities,
+    /// By its price a square foot.
+    SquareFoot,
+    /// By its price a dwelling.
+    Dwelling,
+}
+
+/// Names of the [`views`], in their order.
+pub(crate) const VIEWS: [&str; 7] = [
+    "per_sqft",
+    "per_unit",
+    "near_only",
+    "wide",
+    "strict",
+    "long",
+    "recent",
+];
+
+/// What the comparables of a rental building say when they are weighted otherwise, as logarithms of a value: by square
+/// foot and by dwelling alone, nearer, wider, only the most alike, over many years, and of late. Where the views differ,
+/// the estimate is off more often, and which one is right depends on the place: that is for a model to learn. Not a
+/// number for other kinds, and where nothing says anything.
+pub(crate) fn views(
+    history: &History,
+    subject: &Subject,
+    evidence: &Evidence,
+    cutoff: i32,
+) -> [f64; VIEWS.len()] {
+    let mut out = [f64::NAN; VIEWS.len()];
+    let Some(plain) = KERNELS
+        .get(subject.segment() as usize)
+        .filter(|_| subject.segment() == Segment::FourAndMore)
+    else {
+        return out;
+    };
+    let kernels = [
+        (By::SquareFoot, *plain),
+        (By::Dwelling, *plain),
+        (
+            By::Elasticities,
+            Kernel {
+                blocks: 1.5,
+                elsewhere: 0.02,
+                beyond: 0.5,
+                ..*plain
+            },
+        ),
+        (
+            By::Elasticities,
+            Kernel {
+                blocks: 1.0,
+                elsewhere: 1.0,
+                beyond: 0.5,
+                ..*plain
+            },
+        ),
+        (
+            By::Elasticities,
+            Kernel {
+                gross: 0.4,
+                units: 0.5,
+                years: 15.0,
+                elsewhere: 0.5,
+                beyond: 0.6,
+                other_kind: 0.01,
+                other_class: 0.15,
+                other_rents: 0.05,
+                ..*plain
+            },
+        ),
+        (
+            By::Elasticities,
+            Kernel {
+                days: 4_000.0,
+                ..*plain
+            },
+        ),
+        (
+            By::Elasticities,
+            Kernel {
+                days: 250.0,
+                elsewhere: 0.5,
+                beyond: 0.5,
+                ..*plain
+            },
+        ),
+    ];
+    for (slot, (by, kernel)) in out.iter_mut().zip(kernels) {
+        let mut values: Vec<Weighted> = evidence
+            .comparables
+            .iter()
+            .filter_map(|c| {
+                let sale = history.at(c.id)?;
+                let moved = |mine: Option<u32>, theirs: Option<u32>| {
+                    let then = history.trend.between(&sale.subject, sale.date, cutoff);
+                    Some(sale.log_price + then + ln(mine)? - ln(theirs)?)
+                };
+                let adjusted = match by {
+                    By::Elasticities => c.adjusted,
+                    By::SquareFoot => moved(subject.gross_sqft, sale.subject.gross_sqft)?,
+                    By::Dwelling => moved(subject.units, sale.subject.units)?,
+                };
+                Some((adjusted, weight_by(&kernel, subject, sale, cutoff)))
+            })
+            .collect();
+        *slot = weighted_quantile(&mut values, 0.5).unwrap_or(f64::NAN);
+    }
+    out
 }
 
 #[cfg(test)]

@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 
 use super::{Observation, Subject, subject::mix};
-use crate::Segment;
+use crate::{Kind, Segment};
 
 /// The differences that are priced, in this order.
-const TERMS: usize = 7;
+const TERMS: usize = 11;
 const GROSS: usize = 0;
 const LAND: usize = 1;
 const UNITS: usize = 2;
@@ -14,12 +14,18 @@ const YEAR: usize = 3;
 const FAMILIES: usize = 4;
 const FLOOR: usize = 5;
 const PENTHOUSE: usize = 6;
+const STABILIZED: usize = 7;
+const ELEVATOR: usize = 8;
+const STORES: usize = 9;
+const HOUSE: usize = 10;
 
 /// Which terms each segment has: a unit is never compared by its building's area.
 const fn used(segment: Segment) -> &'static [usize] {
     match segment {
         Segment::OneToThree => &[GROSS, LAND, YEAR, FAMILIES],
-        Segment::FourAndMore => &[GROSS, LAND, UNITS, YEAR],
+        Segment::FourAndMore => &[
+            GROSS, LAND, UNITS, YEAR, STABILIZED, ELEVATOR, STORES, HOUSE,
+        ],
         Segment::Condo | Segment::Coop => &[FLOOR, PENTHOUSE],
         Segment::Other => &[],
     }
@@ -38,13 +44,21 @@ const FAR_OUT_RENTAL: f64 = 0.9;
 /// Rows a segment needs before its coefficients are estimated.
 const FEWEST_ROWS: usize = 200;
 
+/// The last of a segment's rows that set its elasticities: rental buildings are few, and a house of three dwellings is
+/// bought for its rents, too.
+fn sets_elasticities_of(subject: &Subject, segment: Segment) -> bool {
+    subject.segment() == segment
+        || (segment == Segment::FourAndMore && subject.kind == Kind::ThreeFamily)
+}
+
 fn terms(subject: &Subject) -> [Option<f64>; TERMS] {
     let ln = |value: Option<u32>| value.filter(|v| *v > 0).map(|v| f64::from(v).ln());
     let families = match subject.kind {
-        crate::Kind::SingleFamily => 0.0,
-        crate::Kind::TwoFamily => 1.0,
+        Kind::SingleFamily => 0.0,
+        Kind::TwoFamily => 1.0,
         _ => 2.0,
     };
+    let yes = |is: bool| Some(if is { 1.0 } else { 0.0 });
     [
         ln(subject.gross_sqft),
         ln(subject.land_sqft),
@@ -57,7 +71,11 @@ fn terms(subject: &Subject) -> [Option<f64>; TERMS] {
             .unit
             .floor
             .map(|floor| f64::from(floor.min(60)) / 10.0),
-        Some(if subject.unit.penthouse { 1.0 } else { 0.0 }),
+        yes(subject.unit.penthouse),
+        yes(subject.is_stabilized()),
+        yes(subject.has_elevator()),
+        yes(subject.has_stores()),
+        yes(subject.segment() == Segment::OneToThree),
     ]
 }
 
@@ -73,8 +91,8 @@ impl Hedonic {
             }
             let mut rows: Vec<(u64, Vec<f64>)> = observations
                 .iter()
-                .filter(|o| o.subject.segment() == segment)
-                .filter_map(|o| row(o, used))
+                .filter(|o| sets_elasticities_of(&o.subject, segment))
+                .filter_map(|o| row(o, segment, used))
                 .collect();
             if rows.len() < FEWEST_ROWS {
                 continue;
@@ -138,7 +156,7 @@ impl Hedonic {
 }
 
 /// Terms, then the price's logarithm, under the number of the group they are compared in.
-fn row(observation: &Observation, used: &[usize]) -> Option<(u64, Vec<f64>)> {
+fn row(observation: &Observation, segment: Segment, used: &[usize]) -> Option<(u64, Vec<f64>)> {
     let subject = &observation.subject;
     let all = terms(subject);
     let mut values = Vec::with_capacity(used.len() + 1);
@@ -147,13 +165,13 @@ fn row(observation: &Observation, used: &[usize]) -> Option<(u64, Vec<f64>)> {
     }
     values.push(observation.log_price);
     // Fewer of these are sold: more years make a group.
-    let (place, days) = match subject.segment() {
+    let (place, days) = match segment {
         Segment::Condo | Segment::Coop => (subject.building.0, 730),
         Segment::FourAndMore => (subject.neighborhood, 1096),
         _ => (subject.neighborhood, 365),
     };
     let period = u64::from(observation.date.div_euclid(days).unsigned_abs());
-    Some((mix(mix(place, period), subject.segment() as u64), values))
+    Some((mix(mix(place, period), segment as u64), values))
 }
 
 fn demean(rows: &mut Vec<(u64, Vec<f64>)>) {

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::{Hedonic, Observation, Subject, Trend, subject::mix};
-use crate::{Loaded, Segment};
+use crate::{Kind, Loaded, Segment};
 
 /// What sales are found by. Sales of one segment are never found for another, but for [`Shares::Lot`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,6 +64,16 @@ impl Shares {
         Some(mix(value, segment << 8 | self as u64))
     }
 
+    /// What houses of three dwellings are also found by, among themselves.
+    const OF_NEIGHBOURS: [Self; 3] = [Self::Block, Self::Street, Self::Neighborhood];
+
+    /// As [`Shares::of`], for the houses of three dwellings alone.
+    fn three_families(self, subject: &Subject) -> Option<u64> {
+        let mut house = *subject;
+        house.kind = Kind::ThreeFamily;
+        self.of(&house).map(|key| mix(key, 3))
+    }
+
     fn of_block(segment: Segment, block: u64) -> u64 {
         mix(block, (segment as u64 + 1) << 8 | Self::Block as u64)
     }
@@ -117,6 +127,13 @@ impl History {
             for shares in Shares::ALL {
                 if let Some(key) = shares.of(subject) {
                     out.groups.entry(key).or_default().push(id);
+                }
+            }
+            if subject.kind == Kind::ThreeFamily {
+                for shares in Shares::OF_NEIGHBOURS {
+                    if let Some(key) = shares.three_families(subject) {
+                        out.groups.entry(key).or_default().push(id);
+                    }
                 }
             }
             if subject.neighborhood != 0 {
@@ -191,6 +208,19 @@ impl History {
         self.group_before(Shares::of_block(subject.segment(), block), cutoff, most)
     }
 
+    /// As [`History::before`], for the houses of three dwellings, which are bought for their rents, too.
+    pub(crate) fn three_families_before(
+        &self,
+        shares: Shares,
+        subject: &Subject,
+        cutoff: i32,
+        most: usize,
+    ) -> &[u32] {
+        shares
+            .three_families(subject)
+            .map_or(&[], |key| self.group_before(key, cutoff, most))
+    }
+
     /// The last `most` sales of houses in the subject's neighbourhood, or on its block: what four dwellings are worth
     /// is not far from what three are.
     pub(crate) fn houses_before(
@@ -201,7 +231,7 @@ impl History {
         most: usize,
     ) -> &[u32] {
         let mut house = *subject;
-        house.kind = crate::Kind::ThreeFamily;
+        house.kind = Kind::ThreeFamily;
         self.before(shares, &house, cutoff, most)
     }
 

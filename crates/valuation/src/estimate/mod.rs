@@ -8,6 +8,7 @@ mod subject;
 mod trend;
 mod unit;
 
+pub(crate) use comparables::views;
 pub use comparables::{Comparable, Evidence, evidence, weight};
 pub use hedonic::Hedonic;
 pub use history::History;

@@ -90,14 +90,12 @@ impl Subject {
         subject
     }
 
-    /// Says which unit of the building it is. An apartment sold in a building whose class is a rental's (a land lease,
-    /// a conversion) is valued with apartments: its price is not the building's. A bare small number is no apartment
-    /// there: the table also writes how many there are.
+    /// Says which unit of the building it is, and with that what kind it is: see [`Kind::with_unit`].
     pub fn set_unit(&mut self, text: &str) {
         self.unit = UnitPlace::read(text);
-        let small_number = text.trim().len() < 3 && text.trim().bytes().all(|b| b.is_ascii_digit());
-        if self.kind == Kind::MultiFamily && self.unit.key != 0 && !small_number {
-            self.kind = Kind::Coop;
+        let kind = self.kind.with_unit(text);
+        if kind != self.kind {
+            self.kind = kind;
             self.gross_sqft = None;
             self.land_sqft = None;
         }
@@ -121,6 +119,23 @@ impl Subject {
         } else {
             fold(name.bytes().map(|b| b.to_ascii_uppercase())).max(1)
         };
+    }
+
+    /// Whether its rents are likely regulated: six dwellings and more, built before 1974. The city publishes no list, but
+    /// these two decide it, and such a building is worth a quarter less.
+    pub fn is_stabilized(&self) -> bool {
+        self.units.is_some_and(|units| units >= 6)
+            && self.year_built.is_some_and(|year| year < 1974)
+    }
+
+    /// Whether it is an elevator building: class D.
+    pub fn has_elevator(&self) -> bool {
+        self.class.bytes()[0] == b'D'
+    }
+
+    /// Whether its class says that there are stores in it, beside the dwellings.
+    pub fn has_stores(&self) -> bool {
+        matches!(&self.class.bytes(), b"C7" | b"D6" | b"D7")
     }
 
     /// Which properties it is valued with.

@@ -47,7 +47,7 @@ const HEADER: usize = 8 + 8 + 4 + SECTIONS * 16 + 4;
 pub(super) struct Layout {
     ranges: [(usize, usize); SECTIONS],
     pub(super) total: usize,
-    body_sum: u32,
+    pub(super) body_sum: u32,
 }
 
 impl Layout {

@@ -134,6 +134,11 @@ impl SalesIndex {
         self.layout.verify(self.bytes())
     }
 
+    /// What tells this index from one of other contents: eight hexadecimal digits of its sum.
+    pub fn version(&self) -> String {
+        format!("{:08x}", self.layout.body_sum)
+    }
+
     /// The whole index, to be kept elsewhere.
     pub fn bytes(&self) -> &[u8] {
         self.storage.bytes()

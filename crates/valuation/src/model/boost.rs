@@ -36,6 +36,25 @@ pub struct Settings {
     pub near: f64,
 }
 
+/// Up to so many rows, trees are small and their steps short: [`Settings::for_rows`].
+const FEW_ROWS: usize = 10_000;
+
+impl Settings {
+    /// These settings for so many rows. Few rows, whose prices lie far apart, are learned by heart by large trees.
+    #[must_use]
+    pub fn for_rows(self, rows: usize) -> Self {
+        if rows > FEW_ROWS {
+            return self;
+        }
+        Self {
+            leaves: self.leaves.min(16),
+            step: self.step.min(0.04),
+            columns: self.columns.min(0.4),
+            ..self
+        }
+    }
+}
+
 impl Default for Settings {
     fn default() -> Self {
         Self {

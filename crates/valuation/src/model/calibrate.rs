@@ -88,13 +88,23 @@ fn mdape(errors: impl Iterator<Item = f64>) -> f64 {
     crate::estimate::median(&mut misses).unwrap_or(f64::INFINITY)
 }
 
+/// An error this large, as a logarithm, is a price outside the market: how much larger it is says nothing of a method.
+const OUTSIDE: f64 = 0.7;
+
+/// Mean size of the errors, none counted for more than [`OUTSIDE`]. What chooses a method: in a segment with few sales a
+/// median goes one way or the other by chance.
+fn typical_miss(errors: impl ExactSizeIterator<Item = f64>) -> f64 {
+    let count = errors.len();
+    errors.map(|error| error.abs().min(OUTSIDE)).sum::<f64>() / count as f64
+}
+
 impl Calibration {
     pub(crate) fn of(held: &[Held], from: i32, until: i32) -> Self {
         if held.is_empty() {
             return Self::default();
         }
-        let use_model =
-            mdape(held.iter().map(|h| h.model)) < mdape(held.iter().map(|h| h.comparables));
+        let use_model = typical_miss(held.iter().map(|h| h.model))
+            < typical_miss(held.iter().map(|h| h.comparables));
         let error = |h: &Held| if use_model { h.model } else { h.comparables };
         let mut spreads: Vec<f64> = held.iter().map(|h| h.spread).collect();
         spreads.sort_unstable_by(f64::total_cmp);

@@ -5,11 +5,11 @@
 
 use crate::{
     Segment,
-    estimate::{Evidence, History, Shares, Subject, Weighted, median, weighted_quantile},
+    estimate::{Evidence, History, Shares, Subject, Weighted, median, views, weighted_quantile},
 };
 
 /// Names of the numbers, in their order.
-pub const NAMES: [&str; 67] = [
+pub const NAMES: [&str; 78] = [
     "estimate",
     "spread",
     "effective",
@@ -77,6 +77,17 @@ pub const NAMES: [&str; 67] = [
     "building_newest",
     "houses_block",
     "houses_hood",
+    "stabilized",
+    "stores",
+    "per_sqft",
+    "per_unit",
+    "near_only",
+    "wide",
+    "strict",
+    "long",
+    "recent",
+    "estimate_per_unit",
+    "estimate_per_sqft",
 ];
 
 /// How many numbers there are.
@@ -319,6 +330,11 @@ pub fn features(
             f64::NAN
         });
     }
+
+    let yes = |is: bool| if is { 1.0 } else { 0.0 };
+    values.extend([yes(subject.is_stabilized()), yes(subject.has_stores())]);
+    values.extend(views(history, subject, evidence, cutoff).map(|view| view - base));
+    values.extend([base - units, base - gross]);
 
     let values = values.try_into().ok()?;
     Some(Features { values, base })

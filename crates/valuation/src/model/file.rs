@@ -9,7 +9,7 @@ use crate::estimate::Hedonic;
 
 const MARK: &[u8; 8] = b"BRNVALUE";
 /// Raised when the layout or the meaning of a feature changes: an old file is not read, it is made anew.
-const LAYOUT: u32 = 1;
+const LAYOUT: u32 = 2;
 
 /// Why bytes are no model.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
@@ -71,6 +71,14 @@ impl Model {
         out.0
     }
 
+    /// The version of a model's bytes, whatever their layout: two programs that read different layouts agree on it.
+    /// `None` when the bytes are no model.
+    pub fn version_of(bytes: &[u8]) -> Option<String> {
+        let (content, sum) = bytes.split_last_chunk::<4>()?;
+        let layout = Reader(content.strip_prefix(MARK)?).u32().ok()?;
+        Some(version(layout, u32::from_le_bytes(*sum)))
+    }
+
     /// A model back from its bytes.
     ///
     /// # Errors
@@ -112,9 +120,13 @@ impl Model {
             hedonic: Hedonic::from_values(&elasticities),
             boosters,
             calibrations,
-            version: format!("v{LAYOUT}-{:08x}", u32::from_le_bytes(*sum)),
+            version: version(LAYOUT, u32::from_le_bytes(*sum)),
         })
     }
+}
+
+fn version(layout: u32, sum: u32) -> String {
+    format!("v{layout}-{sum:08x}")
 }
 
 struct Writer(Vec<u8>);

@@ -326,7 +326,7 @@ fn grow<'a>(
     if numbers.len() < FEWEST_ROWS {
         return Ok(Booster::default());
     }
-    Booster::train(&numbers, &target, settings)
+    Booster::train(&numbers, &target, &settings.for_rows(numbers.len()))
 }
 
 /// Every sale before `until` that has a past, as it would have been seen then; two threads share the work.
