@@ -423,3 +423,38 @@ async fn every_guide_stands_and_speaks_of_this_deployment() {
     );
     browser.get("/docs/nothing").await.is(404);
 }
+
+#[tokio::test]
+async fn addresses_are_suggested_as_somebody_types_and_cost_nothing() {
+    let server = Server::sample().await;
+    let mut stranger = Browser::new(&server);
+    stranger.get("/suggest?q=350+5th").await.is(401);
+    let mut browser = Browser::sign_up(&server, "ada@example.com").await;
+    let home = browser.get("/").await.is(200);
+    assert!(home.text.contains("data-suggest=\"/suggest\""));
+    for (typed, first) in [
+        ("350+5th+a", "350 5 AVENUE, New York, NY 10118"),
+        ("120+broadw%2C+man", "120 BROADWAY, New York, NY 10271"),
+    ] {
+        let got = browser.get(&format!("/suggest?q={typed}")).await.is(200);
+        assert_eq!(got.json()["suggestions"][0], first, "{}", got.text);
+        // What is suggested is one building.
+        let query = url::form_urlencoded::Serializer::new(String::new())
+            .append_pair("address", first)
+            .finish();
+        browser.get(&format!("/lookup?{query}")).await.is(200);
+    }
+    for nothing in ["", "q=", "q=%00", "q=zzzzzz", "q=99999+5th"] {
+        let got = browser.get(&format!("/suggest?{nothing}")).await.is(200);
+        assert_eq!(got.json()["suggestions"], json!([]), "{nothing}");
+    }
+    // The clock stands still, so that all of these are in one second.
+    let mut refused = 0;
+    for _ in 0..30 {
+        let got = browser.get("/suggest?q=350+5th").await;
+        refused += i32::from(got.status == StatusCode::TOO_MANY_REQUESTS);
+    }
+    assert!(refused > 0, "questions have a pace");
+    let left = browser.get("/dashboard/budget.json").await.json();
+    assert_eq!(left["day_remaining"], "10,000");
+}

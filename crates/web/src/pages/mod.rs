@@ -8,6 +8,7 @@ pub mod home;
 pub mod keys;
 pub mod property;
 pub mod search;
+pub mod suggest;
 pub mod support;
 
 use actix_web::web;
@@ -73,6 +74,7 @@ pub fn routes(config: &mut web::ServiceConfig) {
         .route("/property/{id}/report.json", web::get().to(property::json))
         .route("/property/{id}", web::get().to(property::property))
         .route("/property/{id}/{slug}", web::get().to(property::property))
+        .route("/suggest", web::get().to(suggest::suggest))
         .route("/search", web::get().to(search::search))
         .route("/support", web::get().to(support::find))
         .service(form(
