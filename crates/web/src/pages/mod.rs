@@ -6,6 +6,7 @@ pub mod docs;
 pub mod entry;
 pub mod home;
 pub mod keys;
+pub mod oidc;
 pub mod property;
 pub mod search;
 pub mod suggest;
@@ -27,6 +28,8 @@ pub fn routes(config: &mut web::ServiceConfig) {
             web::get().to(entry::sign_in_form),
             web::post().to(entry::sign_in),
         ))
+        .route(oidc::BEGIN, web::get().to(oidc::begin))
+        .route(oidc::CALLBACK, web::get().to(oidc::callback))
         .service(form(
             "/again",
             web::get().to(entry::again_form),
