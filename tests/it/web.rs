@@ -13,6 +13,7 @@ use time::Duration;
 use crate::harness::{START, Server};
 
 mod browser;
+mod oidc;
 mod pages;
 mod safety;
 mod search;

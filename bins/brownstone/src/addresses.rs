@@ -93,6 +93,13 @@ impl Geocoder for Addresses {
             None => self.otherwise.is_live(),
         }
     }
+
+    fn suggest(&self, text: &str) -> Vec<String> {
+        match self.pad.get() {
+            Some(pad) => pad.suggest(text),
+            None => self.otherwise.suggest(text),
+        }
+    }
 }
 
 /// Nothing can be resolved, which is not "not found".

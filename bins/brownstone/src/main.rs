@@ -4,6 +4,7 @@ mod addresses;
 mod clock;
 mod commands;
 mod config;
+mod issuer;
 mod listings;
 mod metrics;
 mod parts;

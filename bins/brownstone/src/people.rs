@@ -5,7 +5,7 @@ use std::{net::TcpListener, sync::Arc, time::Duration};
 use anyhow::Context as _;
 use brownstone_accounts::{
     Accounts, RequestLog, UsageRecorder,
-    sign_in::{SignIn, SignInPolicy},
+    sign_in::{SignIn, SignInPolicy, oidc::Oidc},
 };
 use brownstone_domain::Clock;
 use brownstone_service::Service;
@@ -63,6 +63,8 @@ pub(crate) struct People {
     pub requests: Arc<RequestLog>,
     /// Passwords and sessions.
     pub sign_in: SignIn,
+    /// By whom people sign in, beside passwords.
+    pub oidc: Option<Oidc>,
 }
 
 impl People {
@@ -72,6 +74,7 @@ impl People {
             service: self.service,
             accounts: self.accounts,
             sign_in: self.sign_in,
+            oidc: self.oidc,
             usage: self.usage,
             requests: self.requests,
             base_url: base_url.to_owned(),

@@ -25,7 +25,7 @@ use crate::{
     clock,
     commands::say,
     config::Config,
-    listings, metrics,
+    issuer, listings, metrics,
     parts::{self, Origin},
     people::{self, People},
     rates,
@@ -140,6 +140,7 @@ pub(crate) async fn serve(mut config: Config, sample: bool) -> anyhow::Result<()
         usage: Arc::clone(&usage),
         requests: Arc::clone(&requests),
         sign_in: sign_in.clone(),
+        oidc: issuer::oidc(&config, &web_url),
     };
     let host = people.host(&base_url, &web_url, sample);
     let (web_handle, web_server) = brownstone_web::serve(web_listener, host, workers)?;

@@ -51,6 +51,12 @@ pub trait Geocoder: Send + Sync {
 
     /// Whether a call leaves the machine, and so must be bounded for each account.
     fn is_live(&self) -> bool;
+
+    /// Addresses that go on as a text begins, each on one line, the likeliest first: at once and on this machine, so that it can be asked
+    /// at each key. Nothing where addresses are not resolved from an index.
+    fn suggest(&self, _text: &str) -> Vec<String> {
+        Vec::new()
+    }
 }
 
 /// A lot or building as the city's own tables have it.

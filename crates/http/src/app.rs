@@ -145,7 +145,11 @@ async fn run(
     api: &Api,
 ) -> Result<brownstone_service::Answer, Failure> {
     let authorization = request::authorization(req.headers());
-    let caller = api.service.authenticate(authorization).await?;
+    let id = edge::request_id(req);
+    let caller = api
+        .service
+        .authenticate_call(authorization, Surface::Rest, spec.operation, &id)
+        .await?;
     respond::note(req, |facts| {
         facts.account = Some(caller.account.as_str().to_owned());
     });
@@ -153,7 +157,7 @@ async fn run(
         Ok(body) => body,
         Err(failure) => {
             api.service
-                .count_failure(&caller, Surface::Rest, spec.operation, failure.code);
+                .count_failure(&caller, Surface::Rest, spec.operation, &id, &failure);
             return Err(failure);
         }
     };
@@ -162,7 +166,7 @@ async fn run(
             surface: Surface::Rest,
             operation: spec.operation,
             caller,
-            request_id: edge::request_id(req),
+            request_id: id,
             body,
         })
         .await

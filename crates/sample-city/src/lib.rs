@@ -7,6 +7,7 @@ mod day;
 mod generate;
 #[cfg(test)]
 mod golden;
+mod issuer;
 mod listings;
 mod market;
 mod odata;
@@ -23,9 +24,13 @@ pub use control::{
     Control, EVERY_DATASET, FLOOD, FRED, Fault, FaultKind, GEOSEARCH, PMMS, RENTCAST, RESO,
     RESO_TOKENS, VIEWS,
 };
+pub use issuer::{Issuer, IssuerError, Signed};
 pub use listings::{ListingError, Listings};
 pub use pad::pad_files;
-pub use server::{RENTCAST_KEY, RESO_CLIENT_ID, RESO_CLIENT_SECRET, RESO_TOKEN, SampleCity};
+pub use server::{
+    OIDC_CLIENT_ID, OIDC_CLIENT_SECRET, RENTCAST_KEY, RESO_CLIENT_ID, RESO_CLIENT_SECRET,
+    RESO_TOKEN, SampleCity,
+};
 pub use table::{ColumnType, UnknownType};
 
 /// The ids of the datasets the city has.

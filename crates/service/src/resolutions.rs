@@ -59,6 +59,11 @@ impl Resolutions {
         self.geocoder.is_live()
     }
 
+    /// Addresses that go on as a text begins; nothing where there is no index.
+    pub fn suggest(&self, text: &str) -> Vec<String> {
+        self.geocoder.suggest(text)
+    }
+
     /// Asks the geocoder and remembers what is definite: a building, `not_found`, `outside_coverage`. Never an outage or
     /// an ambiguity.
     ///

@@ -3,7 +3,8 @@
 use std::{sync::Arc, time::Duration};
 
 use brownstone_accounts::{
-    Authenticator, Caller, RequestLine, RequestLog, UsageCounts, UsageKey, UsageRecorder,
+    AccountId, AuthFailure, Authenticator, Caller, KeyId, RequestLine, RequestLog, UsageCounts,
+    UsageKey, UsageRecorder,
 };
 use brownstone_domain::{Clock, ErrorCode, Meta, Operation, RequestId, Surface, Units};
 use brownstone_quota::{Decision, QuotaStore, Receipt, View};
@@ -172,15 +173,48 @@ impl Service {
         }
     }
 
-    /// Counts a call that failed before it could be run, such as one with a body of the wrong type.
+    /// As [`Service::authenticate`], for a call whose operation is known already: one that is refused although its key is good is noted,
+    /// so that its owner finds it among the requests.
+    ///
+    /// # Errors
+    /// Those of [`Service::authenticate`].
+    pub async fn authenticate_call(
+        &self,
+        authorization: Option<&str>,
+        surface: Surface,
+        operation: Operation,
+        request_id: &RequestId,
+    ) -> Result<Caller, Failure> {
+        let outcome = self.0.parts.authenticator.authenticate(authorization).await;
+        outcome.map_err(|failure| {
+            let known = match &failure {
+                AuthFailure::Suspended { account, key }
+                | AuthFailure::NotEntitled { account, key, .. } => {
+                    Some((account.clone(), key.clone()))
+                }
+                AuthFailure::Unauthorized(_) | AuthFailure::Unavailable => None,
+            };
+            let failure = Failure::from(failure);
+            crate::metrics::not_let_in(failure.code);
+            if let Some((account, key)) = known {
+                let code = failure.code.as_str();
+                self.0
+                    .note(account, key, surface, operation, request_id, code, 0);
+            }
+            failure
+        })
+    }
+
+    /// Counts and notes a call that failed before it could be run, such as one with a body of the wrong type.
     pub fn count_failure(
         &self,
         caller: &Caller,
         surface: Surface,
         operation: Operation,
-        code: ErrorCode,
+        request_id: &RequestId,
+        failure: &Failure,
     ) {
-        crate::metrics::failed(operation, surface, code);
+        crate::metrics::failed(operation, surface, failure.code);
         self.0.count(
             caller,
             surface,
@@ -190,6 +224,10 @@ impl Service {
                 ..UsageCounts::default()
             },
         );
+        let (account, key) = (caller.account.clone(), caller.key.id.clone());
+        let code = failure.code.as_str();
+        self.0
+            .note(account, key, surface, operation, request_id, code, 0);
     }
 
     /// Sets the gauges, for whoever is about to read them.
@@ -256,21 +294,19 @@ impl Inner {
             },
         };
         self.count(&call.caller, call.surface, call.operation, counts);
-        if let Some(requests) = &self.requests {
-            requests.note(RequestLine {
-                id: call.request_id.as_str().to_owned(),
-                account: call.caller.account.clone(),
-                at: self.parts.clock.now(),
-                key: call.caller.key.id.clone(),
-                surface: call.surface,
-                operation: call.operation,
-                outcome: match &outcome {
-                    Ok(_) => "ok".to_owned(),
-                    Err(failure) => failure.code.as_str().to_owned(),
-                },
-                units: counts.units,
-            });
-        }
+        let code = match &outcome {
+            Ok(_) => "ok",
+            Err(failure) => failure.code.as_str(),
+        };
+        self.note(
+            call.caller.account.clone(),
+            call.caller.key.id.clone(),
+            call.surface,
+            call.operation,
+            &call.request_id,
+            code,
+            counts.units,
+        );
         outcome
     }
 
@@ -455,5 +491,30 @@ impl Inner {
             },
             counts,
         );
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "a line of a log, in one place")]
+    fn note(
+        &self,
+        account: AccountId,
+        key: KeyId,
+        surface: Surface,
+        operation: Operation,
+        request_id: &RequestId,
+        outcome: &str,
+        units: u64,
+    ) {
+        if let Some(requests) = &self.requests {
+            requests.note(RequestLine {
+                id: request_id.as_str().to_owned(),
+                account,
+                at: self.parts.clock.now(),
+                key,
+                surface,
+                operation,
+                outcome: outcome.to_owned(),
+                units,
+            });
+        }
     }
 }

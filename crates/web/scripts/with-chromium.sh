@@ -3,7 +3,8 @@
 #
 #   with-chromium.sh COMMAND [ARGUMENT...]
 #
-# Starts the system's own chromedriver on a free loopback port, exports TEST_WEBDRIVER_URL, runs the command, stops the driver and
+# Starts the system's own chromedriver on a free loopback port, exports TEST_WEBDRIVER_URL and, where it can be had, TEST_AXE (the
+# accessibility checker's file), runs the command, stops the driver and
 # exits as the command did. Where no browser can be had it says so and runs the command without: tests that need one then skip.
 
 set -euo pipefail
@@ -65,6 +66,11 @@ if [ -z "$port" ]; then
 fi
 
 export TEST_WEBDRIVER_URL="http://127.0.0.1:$port"
+if axe=$("$(dirname "$0")/fetch-axe.sh"); then
+    export TEST_AXE="$axe"
+else
+    say "pages are looked at without the accessibility checker"
+fi
 "$@" <&0 &
 command_pid=$!
 status=0

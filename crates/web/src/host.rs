@@ -9,7 +9,10 @@ use actix_web::{
     middleware::{Compress, from_fn},
     web,
 };
-use brownstone_accounts::{Accounts, RequestLog, UsageRecorder, sign_in::SignIn};
+use brownstone_accounts::{
+    Accounts, RequestLog, UsageRecorder,
+    sign_in::{SignIn, oidc::Oidc},
+};
 use brownstone_domain::{ErrorBody, ErrorCode};
 use brownstone_service::Service;
 use sha2::{Digest as _, Sha256};
@@ -31,6 +34,8 @@ pub struct Host {
     pub accounts: Accounts,
     /// Passwords and sessions.
     pub sign_in: SignIn,
+    /// By whom people sign in, beside passwords.
+    pub oidc: Option<Oidc>,
     /// Counters of use.
     pub usage: Arc<UsageRecorder>,
     /// The newest requests of each account.

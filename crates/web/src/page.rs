@@ -5,7 +5,10 @@ use actix_web::{
     http::{StatusCode, header},
 };
 use askama::Template;
-use brownstone_accounts::{AccountsError, sign_in::SignInError};
+use brownstone_accounts::{
+    AccountsError,
+    sign_in::{SignInError, oidc::OidcError},
+};
 use brownstone_domain::ErrorCode;
 use brownstone_service::Failure;
 
@@ -190,6 +193,24 @@ impl Stop {
                 Self::page(req, 400, "That was not right", error.to_string())
             }
         }
+    }
+
+    /// A sign-in by an issuer that lets nobody in. What was wrong with a token stands in the log alone.
+    pub fn oidc(req: &HttpRequest, error: &OidcError) -> Self {
+        let (status, title) = match error {
+            OidcError::State | OidcError::Refused | OidcError::Unverified => {
+                (403, "You are not signed in")
+            }
+            OidcError::Token(why) => {
+                tracing::warn!(reason = why, "an issuer's answer does not hold");
+                (403, "You are not signed in")
+            }
+            OidcError::Unreachable(why) => {
+                tracing::error!(reason = why, "the issuer cannot be reached");
+                (502, "The identity provider did not answer")
+            }
+        };
+        Self::page(req, status, title, error.to_string())
     }
 
     /// A failure of a change to accounts or keys.

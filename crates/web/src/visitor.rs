@@ -49,7 +49,7 @@ impl Visitor {
     /// # Errors
     /// When storage is silent.
     pub async fn of(req: &HttpRequest, host: &Host) -> Result<Self, Stop> {
-        if let Some(token) = cookie(req, session_cookie(host)) {
+        if let Some(token) = token_cookie(req, session_cookie(host)) {
             let signed = host.sign_in.who(&token).await;
             let signed = signed.map_err(|error| Stop::sign_in(req, &error))?;
             if signed.is_some() {
@@ -60,7 +60,7 @@ impl Visitor {
                 });
             }
         }
-        if let Some(token) = cookie(req, visitor_cookie(host)) {
+        if let Some(token) = token_cookie(req, visitor_cookie(host)) {
             return Ok(Self {
                 signed: None,
                 token,
@@ -228,7 +228,22 @@ fn visitor_cookie(host: &Host) -> &'static str {
     }
 }
 
-fn set_cookie(secure: bool, name: &str, value: &str, age: Option<i64>) -> Option<HeaderValue> {
+/// The cookie that goes with a browser to an issuer and back.
+pub(crate) fn attempt_cookie(host: &Host) -> &'static str {
+    if host.is_secure() {
+        "__Host-attempt"
+    } else {
+        "attempt"
+    }
+}
+
+/// A cookie for this host alone, that no script reads; gone with the browser where it has no age, at once where that is 0.
+pub(crate) fn set_cookie(
+    secure: bool,
+    name: &str,
+    value: &str,
+    age: Option<i64>,
+) -> Option<HeaderValue> {
     let mut text = format!("{name}={value}; Path=/; HttpOnly; SameSite=Lax");
     if let Some(age) = age {
         text.push_str("; Max-Age=");
@@ -240,13 +255,18 @@ fn set_cookie(secure: bool, name: &str, value: &str, age: Option<i64>) -> Option
     HeaderValue::from_str(&text).ok()
 }
 
-fn cookie(req: &HttpRequest, name: &str) -> Option<Token> {
+fn token_cookie(req: &HttpRequest, name: &str) -> Option<Token> {
+    cookie(req, name).and_then(|value| Token::parse(&value))
+}
+
+/// What a cookie holds.
+pub(crate) fn cookie(req: &HttpRequest, name: &str) -> Option<String> {
     let sent = req.headers().get_all(header::COOKIE);
     sent.filter_map(|value| value.to_str().ok())
         .flat_map(|line| line.split(';'))
         .filter_map(|pair| pair.trim().split_once('='))
         .find(|(sent, _)| *sent == name)
-        .and_then(|(_, value)| Token::parse(value))
+        .map(|(_, value)| value.to_owned())
 }
 
 #[cfg(test)]

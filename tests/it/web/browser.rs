@@ -9,11 +9,38 @@ use super::*;
 /// The key under which WebDriver gives an element's name.
 const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
 
+/// Keys as WebDriver names them.
+const ARROW_DOWN: &str = "\u{e015}";
+const ENTER: &str = "\u{e007}";
+
 struct Chromium {
     http: Client,
     session: String,
     base: String,
+    /// The accessibility checker's script, where there is one.
+    axe: Option<String>,
+    /// What it found on the pages so far.
+    found: std::sync::Mutex<Vec<String>>,
 }
+
+/// The accessibility checker; without it pages are looked at all the same, and it is said.
+fn axe() -> Option<String> {
+    let Some(path) = std::env::var_os("TEST_AXE") else {
+        println!(
+            "skipped: TEST_AXE names no accessibility checker; see crates/web/scripts/fetch-axe.sh"
+        );
+        return None;
+    };
+    Some(std::fs::read_to_string(path).expect("TEST_AXE names a file"))
+}
+
+/// Runs the checker, with these rules alone where some are named; gives each serious or critical finding with the elements it is about.
+const CHECK: &str = "const [rules, done] = arguments;
+axe.run(document, {resultTypes: ['violations'], ...(rules.length ? {runOnly: rules} : {})}).then(
+  (found) => done(found.violations
+    .filter((one) => one.impact === 'serious' || one.impact === 'critical')
+    .map((one) => `${one.id}: ${one.nodes.map((node) => `${node.target} ${node.any.map((why) => why.message)}`).slice(0, 5).join('; ')}`)),
+  (error) => done([`the checker failed: ${error}`]));";
 
 impl Chromium {
     /// A fresh browser; `None` where there is none to drive.
@@ -27,7 +54,7 @@ impl Chromium {
         let http = Client::new();
         let wanted = json!({"capabilities": {"alwaysMatch": {
             "browserName": "chrome",
-            "goog:chromeOptions": {"args": ["--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", "--window-size=1280,900"]},
+            "goog:chromeOptions": {"args": ["--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", "--hide-scrollbars", "--window-size=1280,900"]},
         }}});
         let made: Value = http
             .post(format!("{driver}/session"))
@@ -41,11 +68,16 @@ impl Chromium {
         let id = made["value"]["sessionId"]
             .as_str()
             .unwrap_or_else(|| panic!("no session: {made}"));
-        Some(Self {
+        let browser = Self {
             session: format!("{driver}/session/{id}"),
             http,
             base: server.web.clone(),
-        })
+            axe: axe(),
+            found: std::sync::Mutex::default(),
+        };
+        // A busy machine takes its time over a long page.
+        browser.ask("/timeouts", json!({"script": 120_000})).await;
+        Some(browser)
     }
 
     async fn ask(&self, path: &str, body: Value) -> Value {
@@ -118,6 +150,21 @@ impl Chromium {
         }
     }
 
+    /// Keys, into a field that has a text already.
+    async fn press(&self, css: &str, keys: &str) {
+        let element = self.find(css).await;
+        self.ask(&format!("/element/{element}/value"), json!({"text": keys}))
+            .await;
+    }
+
+    /// Waits until a script says so.
+    async fn until(&self, script: &str) {
+        let give_up = tokio::time::Instant::now() + std::time::Duration::from_secs(30);
+        while self.run(script).await != true {
+            assert!(tokio::time::Instant::now() < give_up, "never: {script}");
+        }
+    }
+
     async fn text(&self) -> String {
         let text = self.run("return document.body.innerText").await;
         text.as_str().unwrap_or_default().to_owned()
@@ -129,10 +176,12 @@ impl Chromium {
     }
 
     async fn value(&self, css: &str) -> String {
-        let value = self
-            .run(&format!("return document.querySelector({css:?}).value"))
-            .await;
-        value.as_str().unwrap_or_default().to_owned()
+        let script =
+            format!("const one = document.querySelector({css:?}); return one && one.value");
+        match self.run(&script).await {
+            Value::String(value) => value,
+            _ => panic!("no {css} on {}: {}", self.path().await, self.text().await),
+        }
     }
 
     async fn devtools(&self, command: &str, params: Value) -> Value {
@@ -145,12 +194,16 @@ impl Chromium {
 
     /// The page in light and dark, wide and narrow: nothing may run out of it. Pictures where a folder is named for them.
     async fn look(&self, name: &str) {
+        let pictures = std::env::var_os("SCREENSHOTS");
         for (width, kind) in [(1280, "desktop"), (390, "phone")] {
-            let size =
-                json!({"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": false});
+            let size = json!({"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": kind == "phone"});
             self.devtools("Emulation.setDeviceMetricsOverride", size)
                 .await;
             for scheme in ["light", "dark"] {
+                if pictures.is_none() && (kind, scheme) == ("phone", "dark") {
+                    // Neither colours nor widths that were not looked at already.
+                    continue;
+                }
                 let media =
                     json!({"features": [{"name": "prefers-color-scheme", "value": scheme}]});
                 self.devtools("Emulation.setEmulatedMedia", media).await;
@@ -159,7 +212,18 @@ impl Chromium {
                     over.as_i64().unwrap_or(1) <= 0,
                     "{name} runs out of a {kind} by {over}"
                 );
-                let Some(folder) = std::env::var_os("SCREENSHOTS") else {
+                // What depends on neither colours nor width is the same in each.
+                let rules: Option<&[&str]> = match (kind, scheme) {
+                    ("desktop", "light") => Some(&[]),
+                    ("desktop", _) => Some(&["color-contrast"]),
+                    (_, "light") => Some(&["scrollable-region-focusable", "color-contrast"]),
+                    _ => None,
+                };
+                if let Some(rules) = rules {
+                    self.check(&format!("{name}, {kind}, {scheme}"), rules)
+                        .await;
+                }
+                let Some(folder) = &pictures else {
                     continue;
                 };
                 let shot = self
@@ -177,7 +241,41 @@ impl Chromium {
             .await;
     }
 
+    /// Notes what the checker finds on the page as it stands; all its rules where none is named.
+    async fn check(&self, name: &str, rules: &[&str]) {
+        let Some(found) = self.faults(rules).await else {
+            return;
+        };
+        let mut all = self.found.lock().expect("no test panics here");
+        all.extend(found.iter().map(|one| format!("{name}: {one}")));
+    }
+
+    /// What the checker finds; `None` without a checker.
+    async fn faults(&self, rules: &[&str]) -> Option<Vec<Value>> {
+        let axe = self.axe.as_ref()?;
+        if self.run("return typeof axe").await != "object" {
+            self.run(axe).await;
+        }
+        let found = self
+            .ask("/execute/async", json!({"script": CHECK, "args": [rules]}))
+            .await;
+        Some(found.as_array().expect("an array").clone())
+    }
+
+    /// That the checker does find a fault, so that a page without one means something.
+    async fn check_the_checker(&self) {
+        self.run("const one = document.createElement('img'); one.id = 'fault'; one.src = '/robots.txt'; document.body.append(one)")
+            .await;
+        if let Some(found) = self.faults(&[]).await {
+            assert_eq!(found.len(), 1, "{found:?}");
+        }
+        self.run("document.getElementById('fault').remove()").await;
+    }
+
+    /// Nothing serious was found on any page.
     async fn end(self) {
+        let found = self.found.lock().expect("no test panics here").join("\n");
+        assert!(found.is_empty(), "{found}");
         let ended = self.http.delete(&self.session).send().await;
         assert!(ended.is_ok_and(|answer| answer.status().is_success()));
     }
@@ -204,13 +302,21 @@ fn base64(text: &str) -> Vec<u8> {
     out
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread")]
 async fn a_person_walks_the_whole_way_in_a_browser() {
-    let server = Server::sample().await;
+    if std::env::var_os("TEST_WEBDRIVER_URL").is_none() {
+        println!(
+            "skipped: TEST_WEBDRIVER_URL names no driver; see crates/web/scripts/with-chromium.sh"
+        );
+        return;
+    }
+    // With its listings scanned, so that there is something to page through.
+    let server = crate::listings_search::server("reso").await;
     let Some(page) = Chromium::start(&server).await else {
         return;
     };
     page.go("/").await;
+    page.check_the_checker().await;
     page.look("home").await;
     page.go("/sign-in").await;
     page.look("sign-in").await;
@@ -252,7 +358,25 @@ async fn a_person_walks_the_whole_way_in_a_browser() {
 
     page.go("/").await;
     page.look("home-signed-in").await;
-    page.fill("#address", "120 Broadway, Manhattan").await;
+    page.fill("#address", "120 broadw").await;
+    page.until("return document.querySelectorAll('[role=option]').length > 0")
+        .await;
+    page.press("#address", ARROW_DOWN).await;
+    let chosen = page
+        .run("const field = document.getElementById('address'); return [field.getAttribute('aria-expanded'), document.getElementById(field.getAttribute('aria-activedescendant')).textContent]")
+        .await;
+    assert_eq!(chosen, json!(["true", "120 BROADWAY, New York, NY 10271"]));
+    page.look("home-suggestions").await;
+    page.press("#address", ENTER).await;
+    assert_eq!(
+        page.value("#address").await,
+        "120 BROADWAY, New York, NY 10271"
+    );
+    assert_eq!(
+        page.run("return document.querySelector('[role=listbox]').hidden")
+            .await,
+        true
+    );
     page.click("form.lookup button").await;
     assert!(
         page.text().await.contains("costs 10 units"),
@@ -268,9 +392,26 @@ async fn a_person_walks_the_whole_way_in_a_browser() {
     );
     assert!(page.text().await.contains("What needs attention first"));
     page.look("report").await;
-    page.run("for (const one of document.querySelectorAll('details')) one.open = true")
+    // A few of each shape: they are all one template, and the checker reads every cell.
+    page.run("for (const one of [...document.querySelectorAll('details.source')].filter((_, n) => n % 12 === 0)) one.open = true")
         .await;
     page.look("report-open").await;
+
+    page.go("/search").await;
+    page.fill("#location", "Manhattan").await;
+    page.look("search-form").await;
+    page.click("form.filters button").await;
+    assert!(
+        page.text().await.contains("Results 1 to 25"),
+        "{}",
+        page.text().await
+    );
+    page.look("search").await;
+    page.click("a[rel~=next]").await;
+    assert!(page.text().await.contains("Earlier results"));
+    page.run("document.querySelector('details.more').open = true")
+        .await;
+    page.look("search-filters").await;
 
     let support = Browser::invited(&server, "help@example.com", "support").await;
     let owner = server
@@ -296,6 +437,11 @@ async fn a_person_walks_the_whole_way_in_a_browser() {
     let id = owner.rsplit(' ').next().expect("its id");
     page.go(&format!("/support/accounts/{id}")).await;
     page.look("support-account").await;
+    page.go("/support/audit").await;
+    page.click("main form button").await;
+    assert!(page.text().await.contains("The chain is whole"));
+    page.look("support-audit").await;
+    page.go(&format!("/support/accounts/{id}")).await;
     page.fill("#reason", "cleared").await;
     page.click(".card form button").await;
     until(&server, &second, 200).await;

@@ -423,3 +423,83 @@ async fn every_guide_stands_and_speaks_of_this_deployment() {
     );
     browser.get("/docs/nothing").await.is(404);
 }
+
+#[tokio::test]
+async fn addresses_are_suggested_as_somebody_types_and_cost_nothing() {
+    let server = Server::sample().await;
+    let mut stranger = Browser::new(&server);
+    stranger.get("/suggest?q=350+5th").await.is(401);
+    let mut browser = Browser::sign_up(&server, "ada@example.com").await;
+    let home = browser.get("/").await.is(200);
+    assert!(home.text.contains("data-suggest=\"/suggest\""));
+    for (typed, first) in [
+        ("350+5th+a", "350 5 AVENUE, New York, NY 10118"),
+        ("120+broadw%2C+man", "120 BROADWAY, New York, NY 10271"),
+    ] {
+        let got = browser.get(&format!("/suggest?q={typed}")).await.is(200);
+        assert_eq!(got.json()["suggestions"][0], first, "{}", got.text);
+        // What is suggested is one building.
+        let query = url::form_urlencoded::Serializer::new(String::new())
+            .append_pair("address", first)
+            .finish();
+        browser.get(&format!("/lookup?{query}")).await.is(200);
+    }
+    for nothing in ["", "q=", "q=%00", "q=zzzzzz", "q=99999+5th"] {
+        let got = browser.get(&format!("/suggest?{nothing}")).await.is(200);
+        assert_eq!(got.json()["suggestions"], json!([]), "{nothing}");
+    }
+    // The clock stands still, so that all of these are in one second.
+    let mut refused = 0;
+    for _ in 0..30 {
+        let got = browser.get("/suggest?q=350+5th").await;
+        refused += i32::from(got.status == StatusCode::TOO_MANY_REQUESTS);
+    }
+    assert!(refused > 0, "questions have a pace");
+    let left = browser.get("/dashboard/budget.json").await.json();
+    assert_eq!(left["day_remaining"], "10,000");
+}
+
+#[tokio::test]
+async fn calls_refused_before_they_ran_are_among_the_requests_and_usage_is_drawn() {
+    let server = Server::sample().await;
+    let mut owner = Browser::sign_up(&server, "ada@example.com").await;
+    let (key, _) = owner.make_key("laptop").await;
+    // No content type: it fails before there is an operation to run.
+    let headers = crate::harness::bearer(&key);
+    let untyped = server.send(Method::POST, "/v1/lookup", headers, "{}").await;
+    assert_eq!(untyped.status, StatusCode::BAD_REQUEST);
+    let looked = json!({"address": "350 5th Ave, Manhattan"});
+    server.post_as(&key, "/v1/lookup", &looked).await;
+    server
+        .operator(&[
+            "account",
+            "suspend",
+            "--account",
+            "ada@example.com",
+            "--reason",
+            "resale",
+        ])
+        .await;
+    until(&server, &key, 403).await;
+    let suspended = server.get_as(&key, "/v1/usage").await;
+    assert_eq!(suspended.status, StatusCode::FORBIDDEN);
+    let shown = owner.get("/dashboard").await.is(200).text;
+    for (answer, code) in [(&untyped, "invalid_request"), (&suspended, "forbidden")] {
+        let id = answer.body["request_id"].as_str().expect("an id");
+        assert!(
+            shown.contains(id) && shown.contains(code),
+            "{code}: {shown}"
+        );
+    }
+    assert!(shown.contains("Units spent today, by operation and surface"));
+    assert!(shown.contains("<title>lookupProperty: REST 10</title>"));
+    let usage = owner.get("/dashboard/usage").await.is(200).text;
+    for what in ["by operation", "by surface"] {
+        assert!(
+            usage.contains(&format!("Units spent each day, {what}")),
+            "{what}"
+        );
+    }
+    // Two pictures of each: one is for phones.
+    assert_eq!(usage.matches("<svg").count(), 6);
+}

@@ -4,6 +4,7 @@ mod address;
 mod fan_out;
 mod listings;
 mod quota;
+mod report_page;
 mod shared_quota;
 pub(crate) mod warm;
 
@@ -30,6 +31,7 @@ pub(crate) const PARTS: &[Part] = &[
     address::PART,
     listings::PART,
     warm::PART,
+    report_page::PART,
 ];
 
 /// The parts of these names, in the order they run; all without a name.

@@ -72,6 +72,13 @@ pub(crate) const KEYS: &[Key] = &[
         "tier of an account that is opened there: pro or free",
     ),
     key(
+        "oidc_issuer",
+        "",
+        "an OpenID Connect issuer by which people sign in, too, as its tokens name it; empty: passwords alone",
+    ),
+    key("oidc_client_id", "", "our identifier there"),
+    secret("oidc_client_secret", "our secret there"),
+    key(
         "environment",
         "test",
         "test or live; decides the key prefix",

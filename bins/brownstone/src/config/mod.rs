@@ -38,6 +38,17 @@ pub(crate) struct ListingsClient {
     pub scope: Option<String>,
 }
 
+/// An OpenID Connect issuer, and how this deployment is known to it.
+#[derive(Debug, Clone)]
+pub(crate) struct Issuer {
+    /// Its address, exactly as its tokens name it.
+    pub url: String,
+    /// Our identifier.
+    pub client_id: String,
+    /// Our secret.
+    pub client_secret: SecretString,
+}
+
 /// The settings of the parts that are built, typed.
 #[derive(Debug, Clone)]
 pub(crate) struct Config {
@@ -93,6 +104,8 @@ pub(crate) struct Config {
     pub sign_up: SignUp,
     /// The tier of an account that is opened.
     pub sign_up_tier: Tier,
+    /// By whom people sign in, beside passwords.
+    pub oidc: Option<Issuer>,
     /// The listing feed's kind.
     pub listings_source: Option<String>,
     /// Its address, where it is not the feed's usual one.
@@ -221,6 +234,7 @@ impl Config {
                 let got = layers.get("sign_up_tier");
                 format!("sign_up_tier is {got:?}; pro or free is expected")
             })?,
+            oidc: oidc(layers)?,
             listings_source: text("listings_source"),
             listings_url: optional_url("listings_url")?,
             listings_token: text("listings_token").map(SecretString::from),
@@ -265,6 +279,35 @@ impl Config {
         }
         (hosts, origins)
     }
+}
+
+/// The OpenID Connect issuer: all of its settings, or none.
+fn oidc(layers: &Layers) -> anyhow::Result<Option<Issuer>> {
+    let names = ["oidc_issuer", "oidc_client_id", "oidc_client_secret"];
+    let [issuer, client_id, client_secret] = names.map(|name| layers.get(name));
+    if [issuer, client_id, client_secret]
+        .iter()
+        .all(|text| text.is_empty())
+    {
+        return Ok(None);
+    }
+    for name in names {
+        if layers.get(name).is_empty() {
+            bail!("{name} is empty; {} go together", names.join(", "));
+        }
+    }
+    match Url::parse(issuer) {
+        Ok(url)
+            if matches!(url.scheme(), "http" | "https")
+                && url.has_host()
+                && url.query().is_none() => {}
+        _ => bail!("oidc_issuer is {issuer:?}; an http or https address is expected"),
+    }
+    Ok(Some(Issuer {
+        url: issuer.to_owned(),
+        client_id: client_id.to_owned(),
+        client_secret: client_secret.to_owned().into(),
+    }))
 }
 
 /// The listing feed's client: all of its settings, or none.
@@ -386,6 +429,30 @@ mod tests {
             let text = of(&more).unwrap_err().to_string();
             assert!(text.contains(name) && !text.contains("canary"), "{text}");
         }
+    }
+
+    #[test]
+    fn an_issuer_has_all_of_its_settings_or_none() {
+        let all = [
+            ("oidc_issuer", "https://login.example.com/realm"),
+            ("oidc_client_id", "brownstone"),
+            ("oidc_client_secret", "canary"),
+        ];
+        let of = |flags: &[(&'static str, &str)]| Config::of(&layers(None, &[], flags).unwrap());
+        let issuer = of(&all).unwrap().oidc.unwrap();
+        assert_eq!(issuer.url, "https://login.example.com/realm");
+        assert!(!format!("{issuer:?}").contains("canary"));
+        for missing in 0..3 {
+            let mut some = all.to_vec();
+            let (name, _) = some.remove(missing);
+            let text = of(&some).unwrap_err().to_string();
+            assert!(text.contains(name) && !text.contains("canary"), "{text}");
+        }
+        for wrong in ["login.example.com", "ftp://x", "https://x/?a=b"] {
+            let text = of(&[("oidc_issuer", wrong), all[1], all[2]]).unwrap_err();
+            assert!(text.to_string().contains("oidc_issuer is"), "{text}");
+        }
+        assert!(of(&[]).unwrap().oidc.is_none());
     }
 
     #[test]

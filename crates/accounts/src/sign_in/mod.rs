@@ -5,11 +5,13 @@ pub mod contract;
 #[cfg(feature = "memory")]
 pub mod memory;
 pub mod model;
+pub mod oidc;
 pub mod password;
+mod terms;
 pub mod throttle;
 pub mod traits;
+mod vouched;
 
-use std::net::IpAddr;
 use std::sync::Arc;
 
 use brownstone_domain::clock::from_micros;
@@ -21,14 +23,15 @@ use uuid::Uuid;
 
 pub use self::model::{Link, Session, SignedIn, Token, TokenHash};
 pub use self::password::PasswordHash;
+pub use self::terms::{NewSession, Origin, SignInError, SignInPolicy, SignUp};
 pub use self::throttle::Throttle;
 pub use self::traits::SignInStore;
 
 use self::model::{LINK_LIFETIME, SEEN_EVERY, SESSION_LIFETIME};
 use crate::authenticator::{AuthFailure, Caller, CallerInfo, CallerKey};
-use crate::field::{self, FieldError};
+use crate::field;
 use crate::key::NoRandomness;
-use crate::model::{Account, AccountId, AuditEntry, Environment, KeyId, Overrides, Role, Tier};
+use crate::model::{Account, AccountId, AuditEntry, KeyId, Overrides, Role};
 use crate::service::Actor;
 use crate::traits::{AccountStore, StoreError};
 
@@ -40,97 +43,6 @@ const HASHES_AT_ONCE: usize = 2;
 
 /// Most characters that are kept of a browser's own name.
 const AGENT_MAX: usize = 200;
-
-/// Who may open an account on the web host.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SignUp {
-    /// Anybody.
-    Open,
-    /// Whoever holds a one-time link of an account that an operator made.
-    Invitation,
-    /// Nobody.
-    Closed,
-}
-
-impl SignUp {
-    /// The one called `name`: `open`, `invitation` or `closed`.
-    pub fn from_name(name: &str) -> Option<Self> {
-        match name {
-            "open" => Some(Self::Open),
-            "invitation" => Some(Self::Invitation),
-            "closed" => Some(Self::Closed),
-            _ => None,
-        }
-    }
-}
-
-/// Why somebody is not signed in. The text is fit for whoever asked.
-#[derive(Debug, thiserror::Error)]
-pub enum SignInError {
-    /// A value was refused; the text names its field.
-    #[error(transparent)]
-    Field(#[from] FieldError),
-    /// The e-mail address or the password is wrong: which of them is not told.
-    #[error("The e-mail address or the password is not right.")]
-    Wrong,
-    /// Too many tries.
-    #[error("Too many tries. Wait {0} seconds and try again.")]
-    TooMany(u64),
-    /// An account has this address already.
-    #[error("An account with this e-mail address exists. Sign in instead.")]
-    EmailTaken,
-    /// New accounts are not opened here.
-    #[error("New accounts are not opened here.")]
-    SignUpClosed,
-    /// The link was used, is too old, or never was.
-    #[error("This link was used already or is too old. Ask for a new one.")]
-    LinkGone,
-    /// No secret could be made.
-    #[error(transparent)]
-    NoRandomness(#[from] NoRandomness),
-    /// Storage did not answer; nothing is known to have changed.
-    #[error("The account store did not answer. Try again.")]
-    Unavailable(#[source] StoreError),
-}
-
-impl From<StoreError> for SignInError {
-    fn from(error: StoreError) -> Self {
-        match error {
-            StoreError::EmailTaken => Self::EmailTaken,
-            StoreError::NotFound(_) => Self::LinkGone,
-            StoreError::Unavailable(_) => Self::Unavailable(error),
-        }
-    }
-}
-
-/// Where a request comes from, for throttling and for the list of sessions.
-#[derive(Debug, Clone)]
-pub struct Origin<'a> {
-    /// Network address.
-    pub address: IpAddr,
-    /// The browser's own name.
-    pub agent: &'a str,
-}
-
-/// A session just begun. The token goes into the cookie, now or never.
-#[derive(Debug)]
-pub struct NewSession {
-    /// The cookie's secret.
-    pub token: Token,
-    /// What is kept of it.
-    pub session: Session,
-}
-
-/// How people get in, on one deployment.
-#[derive(Debug, Clone, Copy)]
-pub struct SignInPolicy {
-    /// Who may open an account.
-    pub sign_up: SignUp,
-    /// The tier of an account that is opened.
-    pub tier: Tier,
-    /// The deployment's environment.
-    pub environment: Environment,
-}
 
 /// Sign-in of one deployment. Cheap to clone.
 #[derive(Clone)]
@@ -201,23 +113,7 @@ impl SignIn {
         let now = self.now();
         self.try_counts(&email, from, now)?;
         let hash = self.hash(password).await?;
-        let account = Account {
-            id: AccountId::from(Uuid::now_v7().to_string()),
-            email,
-            tier: self.0.policy.tier,
-            role: Role::Developer,
-            suspension: None,
-            overrides: Overrides::default(),
-            created_at: now,
-        };
-        let detail = format!("tier {}, by sign-up", account.tier);
-        let audit = line(
-            now,
-            Actor::Account(&account.id),
-            "account.create",
-            &account.id,
-            detail,
-        );
+        let (account, audit) = self.opened(email, "by sign-up", now);
         self.0.store.open_account(&account, &hash, &audit).await?;
         self.0.throttle.forgive(&account.email);
         self.begin(&account.id, from, None).await
@@ -485,6 +381,23 @@ impl SignIn {
     pub fn now(&self) -> OffsetDateTime {
         let clock = &self.0.clock;
         from_micros(clock.now_us()).unwrap_or_else(|| clock.now())
+    }
+
+    /// An account as it is opened here, with its first line of the audit trail.
+    fn opened(&self, email: String, how: &str, now: OffsetDateTime) -> (Account, AuditEntry) {
+        let account = Account {
+            id: AccountId::from(Uuid::now_v7().to_string()),
+            email,
+            tier: self.0.policy.tier,
+            role: Role::Developer,
+            suspension: None,
+            overrides: Overrides::default(),
+            created_at: now,
+        };
+        let detail = format!("tier {}, {how}", account.tier);
+        let by = Actor::Account(&account.id);
+        let audit = line(now, by, "account.create", &account.id, detail);
+        (account, audit)
     }
 
     async fn check(

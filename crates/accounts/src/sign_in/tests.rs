@@ -7,6 +7,7 @@ use time::macros::datetime;
 use super::memory::MemorySignIn;
 use super::*;
 use crate::memory::MemoryStore;
+use crate::model::{Environment, Tier};
 use crate::service::Accounts;
 
 const PASSWORD: &str = "a long enough password";
@@ -293,4 +294,64 @@ async fn a_suspended_person_is_no_caller_and_may_watch() {
         Err(AuthFailure::Suspended { .. })
     ));
     assert_eq!(world.sign_in.watcher(&account).account, account.id);
+}
+
+#[tokio::test]
+async fn whoever_an_issuer_vouches_for_has_the_account_of_that_address() {
+    let open = world(SignUp::Open);
+    let first = open
+        .sign_in
+        .sign_up("ada@example.com", secret(PASSWORD), &from())
+        .await
+        .unwrap();
+    let known = open
+        .sign_in
+        .vouched("Ada@Example.com", &from(), Some(&first.token))
+        .await
+        .unwrap();
+    assert_eq!(known.session.account, first.session.account);
+    let old = open.sign_in.who(&first.token).await.unwrap();
+    assert!(old.is_none(), "the session before is replaced");
+    // Nobody of that address yet: an account without a password is opened, once.
+    let new = open
+        .sign_in
+        .vouched("new@example.com", &from(), None)
+        .await
+        .unwrap();
+    let again = open
+        .sign_in
+        .vouched("new@example.com", &from(), None)
+        .await
+        .unwrap();
+    assert_eq!(new.session.account, again.session.account);
+    let signed = open.sign_in.who(&again.token).await.unwrap().unwrap();
+    assert_eq!(signed.account.tier, Tier::Pro);
+    let by_password = open
+        .sign_in
+        .sign_in("new@example.com", secret(PASSWORD), &from(), None)
+        .await;
+    assert!(matches!(by_password, Err(SignInError::Wrong)));
+    for closed in [SignUp::Invitation, SignUp::Closed] {
+        let world = world(closed);
+        let refused = world
+            .sign_in
+            .vouched("new@example.com", &from(), None)
+            .await;
+        assert!(matches!(refused, Err(SignInError::SignUpClosed)));
+        world
+            .accounts
+            .create(
+                "new@example.com",
+                Tier::Pro,
+                Role::Developer,
+                Actor::Command,
+            )
+            .await
+            .unwrap();
+        let let_in = world
+            .sign_in
+            .vouched("new@example.com", &from(), None)
+            .await;
+        assert!(let_in.is_ok(), "an account made by command");
+    }
 }

@@ -321,6 +321,51 @@ impl PadIndex {
         out
     }
 
+    /// The streets of a borough whose folded names begin with `start` and go on with a byte of `next`, in the order of the names, with
+    /// the length of each name: at most `most` names are read.
+    pub(crate) fn beginning(
+        &self,
+        borough: Borough,
+        start: &str,
+        next: std::ops::Range<u8>,
+        most: usize,
+        mut each: impl FnMut(usize, Posting),
+    ) {
+        #[cfg(test)]
+        Self::tally(0, 1);
+        let mut first = [0_u8; 128];
+        let length = start.len() + 2;
+        let Some((head, rest)) = first.get_mut(..length).and_then(<[u8]>::split_first_mut) else {
+            return;
+        };
+        *head = b'0' + borough.digit();
+        let Some((last, middle)) = rest.split_last_mut() else {
+            return;
+        };
+        middle.copy_from_slice(start.as_bytes());
+        *last = next.start;
+        let mut after = first;
+        if let Some(last) = after.get_mut(length - 1) {
+            *last = next.end;
+        }
+        let bounds = (first.get(..length), after.get(..length));
+        let (Some(first), Some(after)) = bounds else {
+            return;
+        };
+        let mut found = self.names.range().ge(first).lt(after).into_stream();
+        for _ in 0..most {
+            #[cfg(test)]
+            Self::tally(1, 0);
+            let Some((name, value)) = found.next() else {
+                return;
+            };
+            let length = name.len() - 1;
+            for posting in self.postings(value) {
+                each(length, posting);
+            }
+        }
+    }
+
     fn street(&self, street: u32) -> StreetRecord {
         let mut record =
             StreetRecord::read(self.record(Section::Streets, street, StreetRecord::BYTES));

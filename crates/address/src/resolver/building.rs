@@ -100,14 +100,23 @@ pub(super) fn range(low: HouseKey, high: HouseKey) -> String {
 
 /// One row's address on one line, as a candidate that a caller can send back.
 pub(super) fn candidate(index: &PadIndex, street: u32, row: &RowRecord) -> String {
+    line(index, street, row, house_number(row))
+}
+
+/// A row's address on one line, with this number.
+pub(super) fn line(
+    index: &PadIndex,
+    street: u32,
+    row: &RowRecord,
+    number: Option<String>,
+) -> String {
     let building = index.building(row.building);
     let borough = crate::pad::bbl_of(building.bbl)
         .map_or(Borough::Manhattan, brownstone_domain::Bbl::borough);
-    let zip = if row.zip == 0 { building.zip } else { row.zip };
-    let zip = u32::from(zip);
+    let zip = zip_of(index, row);
     let city = area::city(borough, (zip != 0).then_some(zip));
     let name = index.street_name(street, row.group);
-    let mut line = match house_number(row) {
+    let mut line = match number {
         Some(number) => format!("{number} {name}, {city}, NY"),
         None => format!("{name}, {city}, NY"),
     };
@@ -115,4 +124,14 @@ pub(super) fn candidate(index: &PadIndex, street: u32, row: &RowRecord) -> Strin
         line.push_str(&format!(" {zip:05}"));
     }
     line
+}
+
+/// A row's ZIP code, else its building's; 0 for none.
+pub(super) fn zip_of(index: &PadIndex, row: &RowRecord) -> u32 {
+    let zip = if row.zip == 0 {
+        index.building(row.building).zip
+    } else {
+        row.zip
+    };
+    u32::from(zip)
 }

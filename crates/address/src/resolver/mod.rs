@@ -11,6 +11,7 @@ pub(crate) mod ids;
 mod place;
 pub(crate) mod say;
 pub(crate) mod search;
+pub mod suggest;
 
 use std::{
     path::Path,
@@ -48,6 +49,27 @@ impl Resolver {
     /// What tells its index from others.
     pub fn version(&self) -> String {
         self.index.version()
+    }
+
+    /// Addresses that go on as a text begins, one line each, the likeliest first, at most [`suggest::MOST`]: a house number and the
+    /// beginning of a street's name, or the beginning of a place's name of at least three letters. Each line can be resolved.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use brownstone_address::{pad::PadIndex, resolver::Resolver};
+    /// # let addresses = "boro,block,lot,bin,lhnd,lhns,hhnd,hhns,scboro,sc5,sclgc,stname,addrtype,validlgcs,dapsflag,zipcode
+    /// # 1,00835,0041,1015862,350,000350000AA,350,000350000AA,1,10410,01,5 AVENUE,,01,,10118
+    /// # ";
+    /// # let lots = "loboro,loblock,lolot,hiboro,hiblock,hilot,boro,block,lot,billboro,billblock,billlot
+    /// # 1,00835,0041,1,00835,0041,1,00835,0041,,,
+    /// # ";
+    /// # let (index, _) = PadIndex::read(addresses.as_bytes(), lots.as_bytes(), None::<&[u8]>)?;
+    /// let resolver = Resolver::new(Arc::new(index));
+    /// assert_eq!(resolver.suggest("350 5th a"), ["350 5 AVENUE, New York, NY 10118"]);
+    /// # Ok::<(), brownstone_address::pad::PadError>(())
+    /// ```
+    pub fn suggest(&self, text: &str) -> Vec<String> {
+        suggest::suggest(&self.index, text)
     }
 
     /// The one building that a text names.
@@ -111,6 +133,10 @@ impl Geocoder for PadGeocoder {
 
     fn is_live(&self) -> bool {
         false
+    }
+
+    fn suggest(&self, text: &str) -> Vec<String> {
+        self.resolver().suggest(text)
     }
 }
 

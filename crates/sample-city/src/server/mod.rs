@@ -4,6 +4,7 @@ mod faults;
 mod flood;
 mod geosearch;
 mod listing_switches;
+mod oidc;
 mod rates;
 mod rentcast;
 mod reso;
@@ -26,6 +27,7 @@ use crate::{Control, FaultKind, city::City};
 /// A body a test may load.
 const MAX_LOAD_BYTES: usize = 64 << 20;
 
+pub use oidc::{CLIENT_ID as OIDC_CLIENT_ID, CLIENT_SECRET as OIDC_CLIENT_SECRET};
 pub use rentcast::KEY as RENTCAST_KEY;
 pub use reso::{
     CLIENT_ID as RESO_CLIENT_ID, CLIENT_SECRET as RESO_CLIENT_SECRET, TOKEN as RESO_TOKEN,
@@ -78,6 +80,7 @@ impl SampleCity {
                 .configure(geosearch::routes)
                 .configure(flood::routes)
                 .configure(rates::routes)
+                .configure(oidc::routes)
                 .configure(reso::routes)
                 .configure(rentcast::routes)
                 .configure(listing_switches::routes)

@@ -66,6 +66,11 @@ impl Lookups {
         })
     }
 
+    /// Addresses that go on as a text begins.
+    pub(crate) fn suggest(&self, text: &str) -> Vec<String> {
+        self.resolutions.suggest(text)
+    }
+
     /// What each source is, in order.
     pub(crate) fn sources(&self) -> Vec<brownstone_sources::SourceInfo> {
         self.registry.describe()

@@ -41,6 +41,12 @@ impl Service {
         Ok(usage::usage(caller, &view, &counts, now))
     }
 
+    /// Addresses that go on as `text` begins, each on one line, the likeliest first. Asks nobody outside; nothing where addresses are not
+    /// resolved from an index of this machine.
+    pub fn suggest(&self, text: &str) -> Vec<String> {
+        self.0.parts.lookups.suggest(text)
+    }
+
     /// What each source is, in the order of a report.
     pub fn sources(&self) -> Vec<SourceInfo> {
         self.0.parts.lookups.sources()

@@ -10,7 +10,7 @@ use serde_json::json;
 use time::{Date, Duration, OffsetDateTime};
 
 use crate::{
-    chart::{Bar, bars},
+    chart::{Bar, Chart, bars, rows},
     host::Host,
     page::{Frame, Stop, show},
     text::{count, moment, visible},
@@ -134,6 +134,7 @@ struct Dashboard {
     day_share: u64,
     resets: String,
     ceilings: Vec<Ceiling>,
+    chart: Option<Chart>,
     today: Vec<Line>,
     today_by_surface: Vec<Line>,
     requests: Vec<Asked>,
@@ -154,8 +155,7 @@ struct UsagePage {
     page: Frame,
     here: &'static str,
     suspended: bool,
-    units: Option<String>,
-    calls: Option<String>,
+    charts: Vec<Chart>,
     is_empty: bool,
     tables: Vec<Table>,
 }
@@ -180,6 +180,7 @@ pub async fn dashboard(req: HttpRequest, host: web::Data<Host>) -> Result<HttpRe
     let usage = budget_of(&req, &host, account).await?;
     let keys = host.accounts.keys(&account.id).await;
     let keys = keys.map_err(|error| Stop::accounts(&req, &error))?;
+    let (_, counters) = counters(&req, &host, account).await?;
     let today = usage
         .by_operation
         .0
@@ -217,6 +218,7 @@ pub async fn dashboard(req: HttpRequest, host: web::Data<Host>) -> Result<HttpRe
         day_share: share(usage.day.remaining, usage.day.limit),
         resets: moment(usage.day.resets_at),
         ceilings: ceilings(account, host.sign_in.now()),
+        chart: today_chart(host.sign_in.now().date(), &counters),
         today,
         today_by_surface,
         requests: requests(&req, &host, account, &keys, RECENT).await?,
@@ -272,8 +274,51 @@ fn days(first: Date) -> impl Iterator<Item = Date> {
     (0..DAYS).filter_map(move |n| first.checked_add(Duration::days(n)))
 }
 
+/// Units of a day by operation and surface, as a picture.
+fn today_chart(today: Date, counters: &[(UsageKey, UsageCounts)]) -> Option<Chart> {
+    let mut sums = BTreeMap::new();
+    for (key, counts) in counters.iter().filter(|(key, _)| key.day == today) {
+        *sums.entry((key.operation, key.surface)).or_default() += counts.units;
+    }
+    let all: Vec<Bar> = OPERATIONS
+        .iter()
+        .map(|row| Bar {
+            name: row.name.to_owned(),
+            parts: SURFACES
+                .iter()
+                .map(|(surface, _)| sums.get(&(row.operation, *surface)).copied().unwrap_or(0))
+                .collect(),
+        })
+        .filter(|bar| bar.parts.iter().any(|part| *part > 0))
+        .collect();
+    let names = SURFACES.map(|(_, name)| name);
+    rows("Units spent today, by operation and surface", &names, &all)
+}
+
+/// The surfaces by the names people know them by.
+const SURFACES: [(Surface, &str); 3] = [
+    (Surface::Rest, "REST"),
+    (Surface::Mcp, "MCP"),
+    (Surface::Web, "web host"),
+];
+
+fn surfaces_chart(first: Date, counters: &[(UsageKey, UsageCounts)]) -> Option<Chart> {
+    let sums = sums(counters, |key| (key.day, key.surface));
+    let all: Vec<Bar> = days(first)
+        .map(|day| Bar {
+            name: day.to_string(),
+            parts: SURFACES
+                .iter()
+                .map(|(surface, _)| sums.get(&(day, *surface)).map_or(0, |counts| counts.units))
+                .collect(),
+        })
+        .collect();
+    let names = SURFACES.map(|(_, name)| name);
+    bars("Units spent each day, by surface", &names, &all)
+}
+
 /// Units a day by operation, as a picture.
-pub(crate) fn units_chart(first: Date, counters: &[(UsageKey, UsageCounts)]) -> Option<String> {
+pub(crate) fn units_chart(first: Date, counters: &[(UsageKey, UsageCounts)]) -> Option<Chart> {
     let sums = sums(counters, |key| (key.day, key.operation));
     let names: Vec<&str> = OPERATIONS.iter().map(|row| row.name).collect();
     let all: Vec<Bar> = days(first)
@@ -288,10 +333,10 @@ pub(crate) fn units_chart(first: Date, counters: &[(UsageKey, UsageCounts)]) -> 
                 .collect(),
         })
         .collect();
-    bars("Units spent each day by operation", &names, &all)
+    bars("Units spent each day, by operation", &names, &all)
 }
 
-fn calls_chart(first: Date, counters: &[(UsageKey, UsageCounts)]) -> Option<String> {
+fn calls_chart(first: Date, counters: &[(UsageKey, UsageCounts)]) -> Option<Chart> {
     let sums = sums(counters, |key| key.day);
     let all: Vec<Bar> = days(first)
         .map(|day| {
@@ -360,8 +405,14 @@ pub async fn usage(req: HttpRequest, host: web::Data<Host>) -> Result<HttpRespon
         page: Frame::of(&host, &visitor, "Usage"),
         here: "usage",
         suspended: account.suspension.is_some(),
-        units: units_chart(first, &counters),
-        calls: calls_chart(first, &counters),
+        charts: [
+            units_chart(first, &counters),
+            surfaces_chart(first, &counters),
+            calls_chart(first, &counters),
+        ]
+        .into_iter()
+        .flatten()
+        .collect(),
         is_empty: counters.is_empty(),
         tables: vec![
             table("By operation", "Operation", operations),

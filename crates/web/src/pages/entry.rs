@@ -5,9 +5,10 @@ use askama::Template;
 use brownstone_accounts::sign_in::{NewSession, SignInError, SignUp, Token};
 
 use crate::{
-    form::Form,
+    form::{Form, encode},
     host::Host,
     page::{Frame, Stop, see, show},
+    pages::oidc,
     visitor::{Visitor, no_session, origin, session},
 };
 
@@ -63,6 +64,8 @@ struct Entry {
     open: bool,
     by_invitation: bool,
     signs_in: bool,
+    /// Where the sign-in by an issuer begins; empty where there is none.
+    issuer: String,
 }
 
 impl Entry {
@@ -79,11 +82,20 @@ impl Entry {
             open: sign_up == SignUp::Open,
             by_invitation: sign_up == SignUp::Invitation,
             signs_in: action == "/sign-in",
+            issuer: match (&host.oidc, action) {
+                (Some(_), "/again") => format!("{}?again=1", oidc::BEGIN),
+                (Some(_), "/sign-in" | "/sign-up") => format!("{}?again=0", oidc::BEGIN),
+                _ => String::new(),
+            },
         }
     }
 
     fn next(mut self, form: &Form) -> Self {
         self.next = form.next("");
+        if !self.issuer.is_empty() && !self.next.is_empty() {
+            self.issuer.push_str("&next=");
+            self.issuer.push_str(&encode(&self.next));
+        }
         self
     }
 }
@@ -128,7 +140,8 @@ fn refused(
     Ok(response)
 }
 
-fn entered(host: &Host, new: &NewSession, path: &str) -> HttpResponse {
+/// Whoever has just signed in, on the way to a page.
+pub(crate) fn entered(host: &Host, new: &NewSession, path: &str) -> HttpResponse {
     let mut response = see(path);
     if let Some(cookie) = session(host, &new.token) {
         response.headers_mut().append(header::SET_COOKIE, cookie);

@@ -6,8 +6,10 @@ pub mod docs;
 pub mod entry;
 pub mod home;
 pub mod keys;
+pub mod oidc;
 pub mod property;
 pub mod search;
+pub mod suggest;
 pub mod support;
 
 use actix_web::web;
@@ -26,6 +28,8 @@ pub fn routes(config: &mut web::ServiceConfig) {
             web::get().to(entry::sign_in_form),
             web::post().to(entry::sign_in),
         ))
+        .route(oidc::BEGIN, web::get().to(oidc::begin))
+        .route(oidc::CALLBACK, web::get().to(oidc::callback))
         .service(form(
             "/again",
             web::get().to(entry::again_form),
@@ -73,6 +77,7 @@ pub fn routes(config: &mut web::ServiceConfig) {
         .route("/property/{id}/report.json", web::get().to(property::json))
         .route("/property/{id}", web::get().to(property::property))
         .route("/property/{id}/{slug}", web::get().to(property::property))
+        .route("/suggest", web::get().to(suggest::suggest))
         .route("/search", web::get().to(search::search))
         .route("/support", web::get().to(support::find))
         .service(form(

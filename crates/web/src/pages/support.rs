@@ -10,6 +10,7 @@ use brownstone_accounts::{
 use time::{Date, OffsetDateTime, Time, format_description::well_known::Iso8601};
 
 use crate::{
+    chart::Chart,
     form::{Form, encode},
     host::Host,
     page::{Frame, Stop, see, show},
@@ -63,7 +64,7 @@ struct AccountPage {
     ceilings: Vec<Ceiling>,
     keys: Vec<keys::Row>,
     requests: Vec<Asked>,
-    units: Option<String>,
+    chart: Option<Chart>,
     days: Vec<(String, String, String, String)>,
     events: Vec<Event>,
     own: bool,
@@ -144,7 +145,7 @@ pub async fn account(req: HttpRequest, host: web::Data<Host>) -> Result<HttpResp
         ceilings: ceilings(&account, host.sign_in.now()),
         requests: requests(&req, &host, &account, &keys, KEPT).await?,
         keys: keys::rows(&keys, host.sign_in.now()),
-        units: units_chart(first, &counters),
+        chart: units_chart(first, &counters),
         days: sums(&counters, |key| key.day)
             .into_iter()
             .rev()

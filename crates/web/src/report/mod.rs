@@ -1,6 +1,7 @@
 //! A report as a page shows it.
 
 mod attention;
+mod link;
 mod section;
 mod timeline;
 
@@ -10,9 +11,10 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 pub use attention::Attention;
-pub use section::{Breakdown, Section, Source};
+pub use section::{Breakdown, Row, Section, Source};
+pub use timeline::Timeline;
 
-use crate::text::{cell, moment, visible};
+use crate::text::{cell, count, moment, visible};
 
 /// `data` of a lookup, as it is sent.
 #[derive(Debug, Deserialize)]
@@ -69,7 +71,11 @@ pub struct View {
     /// What needs attention first, the worst first.
     pub attention: Vec<Attention>,
     /// Violations and permits over the years, as a picture.
-    pub timeline: Option<String>,
+    pub timeline: Option<Timeline>,
+    /// Sources of which the picture counts the newest records alone: a name and how many records they have in all.
+    pub cut: Vec<(String, String)>,
+    /// Pages of the building on the publishers' sites: a name and an address each.
+    pub pages: Vec<(&'static str, String)>,
     /// Sources with records, in sections.
     pub sections: Vec<Section>,
     /// Every source, in the report's order.
@@ -159,7 +165,7 @@ impl View {
                 .map(cell)
                 .unwrap_or_default();
             if !value.is_empty() && value != "0" {
-                facts.push((name, value));
+                facts.push((name, figure(field, value)));
             }
         }
         let title = |key: &str| {
@@ -173,6 +179,7 @@ impl View {
                 .filter(|(_, entry)| entry.status == status);
             fits.map(|(key, _)| title(key)).collect()
         };
+        let timeline = timeline::timeline(&data.sources);
         Ok(Self {
             address: visible(&data.property.address),
             facts,
@@ -183,7 +190,13 @@ impl View {
                 .map(|text| visible(text))
                 .collect(),
             attention: attention::attention(&data.sources),
-            timeline: timeline::timeline(&data.sources),
+            cut: timeline
+                .iter()
+                .flat_map(|timeline| &timeline.cut)
+                .map(|(key, all)| (title(key), count(*all)))
+                .collect(),
+            timeline,
+            pages: link::of_building(data.bbl.as_deref(), data.bin.as_deref()),
             sections: section::sections(&data.sources, sources, now),
             all: data
                 .sources
@@ -208,6 +221,15 @@ impl View {
             refresh_at: moment(data.cache.refresh_available_at),
             is_due: data.cache.refresh_available_at <= now,
         })
+    }
+}
+
+/// A fact of the lot as people write it: floors without a zero behind the point, an area with separators.
+fn figure(field: &str, value: String) -> String {
+    let whole = value.strip_suffix(".0").unwrap_or(&value);
+    match (field, whole.parse::<u64>()) {
+        ("bldgarea" | "unitstotal" | "unitsres" | "numfloors", Ok(number)) => count(number),
+        _ => value,
     }
 }
 

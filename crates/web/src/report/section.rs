@@ -5,7 +5,7 @@ use indexmap::IndexMap;
 use serde_json::Value;
 use time::{OffsetDateTime, UtcOffset, format_description::well_known::Rfc3339};
 
-use super::Entry;
+use super::{Entry, link};
 use crate::text::{cell, count, visible, words};
 
 /// Records of a source that a page shows; the rest is in the JSON.
@@ -101,9 +101,27 @@ pub struct Source {
     /// Columns of the table.
     pub columns: Vec<String>,
     /// Its rows.
-    pub rows: Vec<Vec<String>>,
+    pub rows: Vec<Row>,
     /// Records and columns that are not shown here.
     pub more: Option<String>,
+}
+
+/// A record.
+#[derive(Debug)]
+pub struct Row {
+    /// Its cells, one for each column.
+    pub cells: Vec<String>,
+    /// The column, from 0 on, whose cell leads to the publisher's page of the record, and that page.
+    pub link: Option<(usize, String)>,
+}
+
+impl Row {
+    /// Where the cell in this column leads.
+    pub fn href(&self, column: &usize) -> Option<&str> {
+        let link = self.link.as_ref();
+        link.filter(|(at, _)| at == column)
+            .map(|(_, href)| href.as_str())
+    }
 }
 
 /// Counts by kind.
@@ -187,21 +205,28 @@ fn source(key: &str, entry: &Entry, infos: &[SourceInfo], now: OffsetDateTime) -
                 }
             }
             Value::Null | Value::Array(_) => {}
-            other => summary.push((words(name), cell(other))),
+            other => summary.push((words(name), without_midnight(cell(other)))),
         }
     }
     let records = entry.records();
     let all = columns(records);
     let columns: Vec<&str> = all.iter().copied().take(COLUMNS).collect();
-    let rows: Vec<Vec<String>> = records
+    let linked = link::of_source(key).and_then(|link| {
+        let at = columns.iter().position(|column| *column == link.column)?;
+        Some((at, link))
+    });
+    let rows: Vec<Row> = records
         .iter()
         .take(ROWS)
         .map(|record| {
             let value = |column: &&str| record.get(*column).map(cell).unwrap_or_default();
-            columns
-                .iter()
-                .map(|column| shorten(value(column)))
-                .collect()
+            Row {
+                cells: columns
+                    .iter()
+                    .map(|column| shorten(without_midnight(value(column))))
+                    .collect(),
+                link: linked.and_then(|(at, link)| Some((at, link.of(record)?))),
+            }
         })
         .collect();
     let total = total(entry);
@@ -253,6 +278,15 @@ fn columns(records: &[Value]) -> Vec<&str> {
         .filter(|(_, has)| *has)
         .map(|(name, _)| name)
         .collect()
+}
+
+/// A day that its publisher writes with a midnight nobody means; the JSON has it as it came.
+fn without_midnight(mut text: String) -> String {
+    const MIDNIGHT: &str = "T00:00:00.000";
+    if text.len() == "2026-11-28".len() + MIDNIGHT.len() && text.ends_with(MIDNIGHT) {
+        text.truncate(text.len() - MIDNIGHT.len());
+    }
+    text
 }
 
 fn shorten(mut text: String) -> String {

@@ -75,7 +75,7 @@ fn records_are_cut_to_a_page_and_only_https_becomes_a_link() {
         ecb.columns,
         ["issue date", "respondent name", "balance due"]
     );
-    assert_eq!(ecb.rows[0][1], "<b>ACME</b>\u{27e8}U+202E\u{27e9}");
+    assert_eq!(ecb.rows[0].cells[1], "<b>ACME</b>\u{27e8}U+202E\u{27e9}");
     assert_eq!(ecb.url, None);
     assert!(view.sections[1].sources[0].url.is_some());
     assert_eq!(
@@ -86,9 +86,44 @@ fn records_are_cut_to_a_page_and_only_https_becomes_a_link() {
 
 #[test]
 fn years_are_counted_by_kind() {
-    let svg = view().timeline.unwrap();
-    assert!(svg.contains("2024: violations 40, permits 0"), "{svg}");
-    assert!(svg.contains("2023: violations 1, permits 0"), "{svg}");
+    let view = view();
+    let timeline = view.timeline.unwrap();
+    let svg = &timeline.chart.svg;
+    assert!(svg.contains("2024: violations 40<"), "{svg}");
+    assert!(svg.contains("2023: violations 1<"), "{svg}");
+    assert_eq!(timeline.chart.legend, [(0, "violations".to_owned())]);
+    // Of what is cut the picture says so, with the count of all.
+    assert_eq!(view.cut, [("nyc_ecb".to_owned(), "250".to_owned())]);
+    assert_eq!(timeline.undated, 0);
+}
+
+#[test]
+fn records_lead_to_their_publisher_where_they_have_a_page() {
+    let mut data = data();
+    let records = &mut data["sources"]["nyc_ecb"]["data"]["records"];
+    records[0]["ecb_violation_number"] = json!("35784804M");
+    records[1]["ecb_violation_number"] = json!("\"><script>");
+    records[0]["issue_date"] = json!("2024-03-01T00:00:00.000");
+    let now = datetime!(2026-11-28 12:00 UTC);
+    let view = View::of(data.to_string().as_bytes(), &[], now).unwrap();
+    let rows = &view.sections[0].sources[0].rows;
+    let (at, page) = rows[0].link.clone().unwrap();
+    assert_eq!(rows[0].cells[at], "35784804M");
+    assert!(page.ends_with("ecbin=35784804M"));
+    assert!(rows[0].cells.contains(&"2024-03-01".to_owned()));
+    assert_eq!(rows[1].link, None);
+    assert_eq!(view.pages.len(), 4);
+    let html = crate::pages::property::rendered(data.to_string().as_bytes(), &[], now).unwrap();
+    assert!(html.contains("ecbin=35784804M\" rel=\"noreferrer noopener\">35784804M</a>"));
+    assert!(!html.contains("<script>"));
+}
+
+#[test]
+fn figures_of_the_lot_are_as_people_write_them() {
+    assert_eq!(figure("bldgarea", "432000".into()), "432,000");
+    assert_eq!(figure("numfloors", "40.0".into()), "40");
+    assert_eq!(figure("numfloors", "2.5".into()), "2.5");
+    assert_eq!(figure("yearbuilt", "1915".into()), "1915");
 }
 
 #[test]

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::Entry;
 use crate::{
-    chart::{Bar, bars},
+    chart::{Bar, Chart, bars},
     text::year,
 };
 
@@ -27,17 +27,33 @@ const TABLE: [(&str, &str, usize); 6] = [
 /// Names of the series.
 const SERIES: [&str; 2] = ["violations", "permits"];
 
+/// The picture and what it leaves out.
+#[derive(Debug)]
+pub struct Timeline {
+    /// The picture.
+    pub chart: Chart,
+    /// Keys of sources of which the newest 100 records alone are counted, and how many they have in all.
+    pub cut: Vec<(&'static str, u64)>,
+    /// Records without a date that can be read.
+    pub undated: u64,
+}
+
 /// The picture; `None` where no record has a date.
-pub(super) fn timeline(sources: &IndexMap<String, Entry>) -> Option<String> {
+pub(super) fn timeline(sources: &IndexMap<String, Entry>) -> Option<Timeline> {
     let mut years: BTreeMap<u16, [u64; 2]> = BTreeMap::new();
+    let (mut cut, mut undated) = (Vec::new(), 0);
     for (source, column, series) in TABLE {
-        let records = sources.get(source).map_or(&[][..], Entry::records);
-        let dates = records
-            .iter()
-            .filter_map(|record| record.get(column).and_then(Value::as_str));
-        for year in dates.filter_map(year) {
-            if let Some(sum) = years.entry(year).or_default().get_mut(series) {
-                *sum += 1;
+        let Some(entry) = sources.get(source) else {
+            continue;
+        };
+        if entry.flag("records_truncated") {
+            cut.push((source, super::section::total(entry)));
+        }
+        for record in entry.records() {
+            let date = record.get(column).and_then(Value::as_str).and_then(year);
+            match date.and_then(|year| years.entry(year).or_default().get_mut(series)) {
+                Some(sum) => *sum += 1,
+                None => undated += 1,
             }
         }
     }
@@ -51,9 +67,10 @@ pub(super) fn timeline(sources: &IndexMap<String, Entry>) -> Option<String> {
             parts: years.get(&year).copied().unwrap_or_default().to_vec(),
         })
         .collect();
-    bars(
-        "Violations and permits by year, of the newest 100 records of each source",
-        &SERIES,
-        &all,
-    )
+    let chart = bars("Violations and permits by year", &SERIES, &all)?;
+    Some(Timeline {
+        chart,
+        cut,
+        undated,
+    })
 }
