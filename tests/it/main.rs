@@ -12,6 +12,7 @@ mod budget_instances;
 mod budget_outages;
 mod comps_answers;
 mod comps_sync;
+mod contract;
 mod credentials;
 mod harness;
 mod import;

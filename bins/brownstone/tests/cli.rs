@@ -90,6 +90,48 @@ fn the_page_of_all_sources_is_up_to_date() {
     );
 }
 
+/// A page that the program prints is the one in the repository. `UPDATE_DOCS=1` writes it anew.
+fn kept(name: &str, printed: &str) {
+    let path = format!("{}/../../docs/{name}", env!("CARGO_MANIFEST_DIR"));
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        std::fs::write(&path, printed).expect("the page can be written");
+    }
+    let kept = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(
+        kept == printed,
+        "docs/{name} is out of date: look at what changed, then accept it with `UPDATE_DOCS=1 cargo test -p brownstone --test cli`"
+    );
+}
+
+#[test]
+fn the_openapi_documents_are_up_to_date() {
+    kept("openapi.json", &printed(&brownstone(&["openapi"], &[])));
+    let older = printed(&brownstone(&["openapi", "--older"], &[]));
+    kept("openapi-3.0.json", &older);
+}
+
+#[test]
+fn the_page_of_all_errors_is_up_to_date() {
+    kept("errors.md", &printed(&brownstone(&["errors"], &[])));
+}
+
+/// A published response field is neither removed nor retyped: that would be another version of the interface. What is
+/// added is written down with `UPDATE_DOCS=1`, which never takes a line away.
+#[test]
+fn what_was_published_may_only_grow() {
+    use brownstone_http::openapi::published;
+    let document = printed(&brownstone(&["openapi"], &[]));
+    let now = published::fields(&serde_json::from_str(&document).expect("it is JSON"));
+    let path = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../docs/openapi-published.txt"
+    );
+    let before = published::from_text(&std::fs::read_to_string(path).unwrap_or_default());
+    let broken = published::broken(&before, &now);
+    assert!(broken.is_empty(), "{broken:#?}");
+    kept("openapi-published.txt", &published::to_text(&now));
+}
+
 #[test]
 fn at_least_48_sources_are_registered() {
     let list = printed(&brownstone(&["sources"], &[]));

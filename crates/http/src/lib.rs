@@ -2,6 +2,8 @@
 
 pub mod app;
 pub mod edge;
+pub mod errors_page;
+pub mod openapi;
 pub mod request;
 pub mod respond;
 

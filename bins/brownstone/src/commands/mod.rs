@@ -2,6 +2,7 @@
 
 mod accounts;
 mod backtest;
+mod contract;
 mod doctor;
 mod import;
 mod records;
@@ -119,6 +120,14 @@ enum Command {
         #[arg(long)]
         page: bool,
     },
+    /// The OpenAPI document, as it stands in docs/openapi.json
+    Openapi {
+        /// In OpenAPI 3.0.3, as it stands in docs/openapi-3.0.json
+        #[arg(long)]
+        older: bool,
+    },
+    /// The page of all error codes, as it stands in docs/errors.md
+    Errors,
     /// Print the configuration and where each value comes from, secrets hidden
     Config,
     /// Copy the SQLite database, whole and consistent, while it is in use
@@ -161,6 +170,8 @@ impl Cli {
                 return records::resolve(&config, address, json).await;
             }
             Command::Sources { page } => records::sources(&config, page)?,
+            Command::Openapi { older } => contract::openapi(&config, older)?,
+            Command::Errors => say(brownstone_http::errors_page::markdown().trim_end()),
             Command::Backtest(args) => args.run()?,
             Command::Config => say(layers.describe().trim_end()),
             Command::Backup { path } => {
