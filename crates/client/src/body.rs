@@ -1,8 +1,8 @@
 //! Requests as JSON bodies: what is not asked for is left out.
 
 use brownstone_domain::{
-    AreaQuery, Bounds, CompsRequest, LookupRequest, RatesRequest, SearchRequest, UpdatesRequest,
-    rentals::RentalsRequest,
+    AreaQuery, Bounds, CompsRequest, LookupRequest, PropertyType, RatesRequest, SearchRequest,
+    UpdatesRequest, rates::Occupancy, rentals::RentalsRequest,
 };
 use serde_json::{Map, Value, json};
 use time::{Date, OffsetDateTime, format_description::well_known::Rfc3339};
@@ -126,7 +126,7 @@ pub(crate) fn comps(request: &CompsRequest) -> Value {
         .set("mode", request.mode.as_str())
         .may(
             "property_type",
-            subject.property_type.map(|one| one.as_str()),
+            subject.property_type.map(PropertyType::as_str),
         )
         .may("bedrooms", subject.bedrooms)
         .may("bathrooms", subject.bathrooms)
@@ -194,9 +194,9 @@ pub(crate) fn rates(request: &RatesRequest) -> Value {
         .set("rate_type", request.rate_type.as_str())
         .may(
             "property_type",
-            request.property_type.map(|one| one.as_str()),
+            request.property_type.map(PropertyType::as_str),
         )
-        .may("occupancy", request.occupancy.map(|one| one.as_str()))
+        .may("occupancy", request.occupancy.map(Occupancy::as_str))
         .may("zip_code", request.zip_code.map(|zip| zip.to_string()))
         .done()
 }
@@ -204,8 +204,7 @@ pub(crate) fn rates(request: &RatesRequest) -> Value {
 #[cfg(test)]
 mod tests {
     use brownstone_domain::{
-        ListingFilter, ListingSort, ListingStatus, ListingType, Operation, PropertyType,
-        comps::SubjectOverrides, rates::Occupancy,
+        ListingFilter, ListingSort, ListingStatus, ListingType, Operation, comps::SubjectOverrides,
     };
     use time::macros::{date, datetime};
 
