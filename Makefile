@@ -16,6 +16,9 @@ WITH_BROWSER := crates/web/scripts/with-chromium.sh
 # MCP clients of others, into the target folder; where they can't be had their tests skip and say so.
 WITH_MCP_CLIENTS := crates/mcp/scripts/with-mcp-clients.sh
 
+# Checkers of the OpenAPI document, and generators of clients; where they can't be had their tests skip and say so.
+WITH_API_CLIENTS := crates/http/scripts/with-api-clients.sh
+
 .PHONY: help
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -26,7 +29,7 @@ run: ## the server on the sample city: prints a key and a curl line
 
 .PHONY: test
 test: ## everything CI runs, with the servers and the browser it needs
-	$(WITH_SERVERS) $(WITH_BROWSER) $(WITH_MCP_CLIENTS) $(CARGO_TEST)
+	$(WITH_SERVERS) $(WITH_BROWSER) $(WITH_MCP_CLIENTS) $(WITH_API_CLIENTS) $(CARGO_TEST)
 
 .PHONY: test-unit
 test-unit: ## libraries alone: no database, no server
@@ -52,6 +55,11 @@ test-web: ## the web host, by requests and in a headless browser
 .PHONY: test-mcp
 test-mcp: ## MCP: the official conformance suite, the Inspector, the Python SDK, and the same inputs over REST
 	$(WITH_SERVERS) $(WITH_MCP_CLIENTS) $(CARGO_TEST) --test cli --test it mcp::
+
+.PHONY: test-clients
+test-clients: ## the OpenAPI document: schemathesis with 100 examples an operation, linters, generated clients, the Rust client
+	TEST_API_EXAMPLES=100 $(WITH_API_CLIENTS) $(CARGO_TEST) --test cli --test it contract::
+	cargo test --locked -p brownstone-client
 
 .PHONY: screenshots
 screenshots: ## pictures of each page, light and dark, wide and narrow, in target/screenshots

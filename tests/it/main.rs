@@ -13,6 +13,7 @@ mod budget_outages;
 mod compressed;
 mod comps_answers;
 mod comps_sync;
+mod contract;
 mod credentials;
 mod harness;
 mod import;

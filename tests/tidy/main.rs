@@ -49,6 +49,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("mcp", &["service", "quota"]),
     ("web", &["service", "accounts"]),
     ("sample-city", &[]),
+    ("client", &[]),
 ];
 
 /// Libraries that belong to one place.
@@ -59,7 +60,7 @@ const KEPT_IN: &[(&str, &[&str])] = &[
     ),
     ("diesel", &["store"]),
     ("diesel-async", &["store"]),
-    ("reqwest", &["upstream", "bench", "tests"]),
+    ("reqwest", &["upstream", "client", "bench", "tests"]),
 ];
 
 fn metadata() -> Metadata {

@@ -109,7 +109,13 @@ pub(crate) async fn serve(mut config: Config, sample: bool) -> anyhow::Result<()
     let listener = TcpListener::bind(config.api_addr)
         .with_context(|| format!("the API cannot listen on {}", config.api_addr))?;
     let address = listener.local_addr()?;
+    let base_url = match &config.base_url {
+        Some(url) => url.as_str().trim_end_matches('/').to_owned(),
+        None => format!("http://{address}"),
+    };
     let api = Api {
+        base_url: base_url.clone(),
+        document: Arc::default(),
         service: service.clone(),
         readiness: readiness(&store, &stopping, &city, &comps),
         version: json!({
@@ -126,10 +132,6 @@ pub(crate) async fn serve(mut config: Config, sample: bool) -> anyhow::Result<()
     let (handle, server) = brownstone_http::serve(listener, api, workers)?;
     let server = tokio::spawn(server);
 
-    let base_url = match &config.base_url {
-        Some(url) => url.as_str().trim_end_matches('/').to_owned(),
-        None => format!("http://{address}"),
-    };
     let accounts = Accounts::new(store.accounts(), Arc::clone(&clock), config.environment);
     let web_listener = people::listen(&config)?;
     let web_url = people::web_url(&config, web_listener.local_addr()?);

@@ -90,26 +90,65 @@ fn the_page_of_all_sources_is_up_to_date() {
     );
 }
 
-fn kept(path: &str) -> String {
+/// A page that the program prints is the one in the repository. `UPDATE_DOCS=1` writes it anew.
+fn kept(name: &str, printed: &str) {
+    let path = format!("{}/../../docs/{name}", env!("CARGO_MANIFEST_DIR"));
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        std::fs::write(&path, printed).expect("the page can be written");
+    }
+    let kept = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(
+        kept == printed,
+        "docs/{name} is out of date: look at what changed, then accept it with `UPDATE_DOCS=1 cargo test -p brownstone --test cli`"
+    );
+}
+
+#[test]
+fn the_openapi_documents_are_up_to_date() {
+    kept("openapi.json", &printed(&brownstone(&["openapi"], &[])));
+    let older = printed(&brownstone(&["openapi", "--older"], &[]));
+    kept("openapi-3.0.json", &older);
+}
+
+#[test]
+fn the_page_of_all_errors_is_up_to_date() {
+    kept("errors.md", &printed(&brownstone(&["errors"], &[])));
+}
+
+/// A published response field is neither removed nor retyped: that would be another version of the interface. What is
+/// added is written down with `UPDATE_DOCS=1`, which never takes a line away.
+#[test]
+fn what_was_published_may_only_grow() {
+    use brownstone_http::openapi::published;
+    let document = printed(&brownstone(&["openapi"], &[]));
+    let now = published::fields(&serde_json::from_str(&document).expect("it is JSON"));
+    let path = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../docs/openapi-published.txt"
+    );
+    let before = published::from_text(&std::fs::read_to_string(path).unwrap_or_default());
+    let broken = published::broken(&before, &now);
+    assert!(broken.is_empty(), "{broken:#?}");
+    kept("openapi-published.txt", &published::to_text(&now));
+}
+
+/// A file of the repository.
+fn text_of(path: &str) -> String {
     let path = format!("{}/../../{path}", env!("CARGO_MANIFEST_DIR"));
     std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
 #[test]
 fn the_page_of_all_metrics_is_up_to_date() {
-    let page = printed(&brownstone(&["metrics"], &[]));
-    assert!(
-        page == kept("docs/operations/metrics.md"),
-        "docs/operations/metrics.md is out of date: run `cargo run -p brownstone -- metrics > docs/operations/metrics.md`"
-    );
+    kept("operations/metrics.md", &printed(&brownstone(&["metrics"], &[])));
 }
 
 #[test]
 fn dashboard_alerts_and_notes_name_only_metrics_that_exist() {
-    let page = kept("docs/operations/metrics.md");
+    let page = text_of("docs/operations/metrics.md");
     let mut used = std::collections::BTreeSet::new();
     for file in ["grafana.json", "alerts.yml", "incidents.md"] {
-        let text = kept(&format!("docs/operations/{file}"));
+        let text = text_of(&format!("docs/operations/{file}"));
         let words = text.split(|c: char| !(c.is_ascii_lowercase() || c == '_'));
         used.extend(
             words
@@ -129,8 +168,8 @@ fn dashboard_alerts_and_notes_name_only_metrics_that_exist() {
 
 #[test]
 fn every_alert_has_its_note_and_every_note_its_alert() {
-    let alerts = kept("docs/operations/alerts.yml");
-    let notes = kept("docs/operations/incidents.md");
+    let alerts = text_of("docs/operations/alerts.yml");
+    let notes = text_of("docs/operations/incidents.md");
     let names: Vec<_> = alerts
         .lines()
         .filter_map(|line| line.trim().strip_prefix("- alert: "))
@@ -150,7 +189,7 @@ fn every_alert_has_its_note_and_every_note_its_alert() {
 fn the_example_of_a_configuration_is_up_to_date_and_holds() {
     let example = printed(&brownstone(&["config", "--example"], &[]));
     assert!(
-        example == kept("packaging/brownstone.example.toml"),
+        example == text_of("packaging/brownstone.example.toml"),
         "packaging/brownstone.example.toml is out of date: run `cargo run -p brownstone -- config --example > packaging/brownstone.example.toml`"
     );
     // With every key in force the program reads it, and nothing differs from the defaults.

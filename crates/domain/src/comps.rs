@@ -1,5 +1,7 @@
 //! Request and answer of `POST /v1/comps`.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 use time::{Date, OffsetDateTime};
 
@@ -138,7 +140,8 @@ pub struct SubjectOverrides {
 }
 
 /// `data` of `POST /v1/comps`.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct CompsAnswer {
     /// What is compared.
     pub subject: CompsSubject,
@@ -162,7 +165,8 @@ pub struct CompsAnswer {
 }
 
 /// The property that sales are compared with, as the record has it and the request overrides it.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct CompsSubject {
     /// One line.
     pub address: String,
@@ -199,7 +203,8 @@ pub struct CompsSubject {
 }
 
 /// The request as it was understood.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct CompsQuery {
     /// What was asked for.
     pub mode: CompsMode,
@@ -225,7 +230,8 @@ pub struct CompsQuery {
 }
 
 /// The step of the search that found enough.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct SearchUsed {
     /// The area that was searched.
     pub step: SearchStep,
@@ -256,7 +262,8 @@ named! {
 }
 
 /// A closed sale next to the subject.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Comp {
     /// Its number, stable over releases.
     pub sale_id: String,
@@ -308,11 +315,12 @@ pub struct Comp {
     /// Whether it is a sale in the market.
     pub arms_length: bool,
     /// What is the matter with it.
-    pub flags: Vec<&'static str>,
+    pub flags: Vec<Cow<'static, str>>,
 }
 
 /// How many sales each rule left out. A sale is counted once, by the first rule that it breaks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ExcludedCounts {
     /// Cheaper than `min_sale_price`, or dearer than `max_sale_price`.
     pub below_price_floor: u32,
@@ -335,7 +343,8 @@ pub struct ExcludedCounts {
 }
 
 /// What the listed sales say together; null where none of them says it.
-#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct CompsSummary {
     /// Middle price.
     pub median_sale_price: Option<u64>,
@@ -354,7 +363,8 @@ pub struct CompsSummary {
 }
 
 /// An estimate of what the subject is worth. `value`, `low` and `high` are null together, and then there is a reason.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Valuation {
     /// Whole dollars.
     pub value: Option<u64>,
@@ -387,6 +397,7 @@ pub struct Valuation {
 
 /// How wrong values of one kind were in the last back-test.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Accuracy {
     /// Kind of subject.
     pub segment: String,

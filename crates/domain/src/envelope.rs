@@ -33,6 +33,7 @@ pub struct Envelope<T> {
 
 /// What every success says about its call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Meta {
     /// Identifier of the request, also in `x-request-id`.
     pub request_id: RequestId,

@@ -41,34 +41,106 @@ pub struct ErrorSpec {
     pub status: u16,
     /// Whether the same call may succeed later.
     pub retry: bool,
-}
-
-const fn row(code: ErrorCode, name: &'static str, status: u16, retry: bool) -> ErrorSpec {
-    ErrorSpec {
-        code,
-        name,
-        status,
-        retry,
-    }
+    /// When it is given.
+    pub cause: &'static str,
+    /// What a caller does about it.
+    pub advice: &'static str,
+    /// A message that comes with it.
+    pub example: &'static str,
 }
 
 /// The whole table, in the order of the contract.
 pub const ERROR_CODES: [ErrorSpec; 10] = [
-    row(ErrorCode::Unauthorized, "unauthorized", 401, false),
-    row(ErrorCode::Forbidden, "forbidden", 403, false),
-    row(ErrorCode::InvalidRequest, "invalid_request", 400, false),
-    row(ErrorCode::NotFound, "not_found", 404, false),
-    row(ErrorCode::OutsideCoverage, "outside_coverage", 400, false),
-    row(ErrorCode::RateLimited, "rate_limited", 429, true),
-    row(ErrorCode::QuotaUnavailable, "quota_unavailable", 503, true),
-    row(
-        ErrorCode::MethodNotAllowed,
-        "method_not_allowed",
-        405,
-        false,
-    ),
-    row(ErrorCode::UpstreamError, "upstream_error", 502, true),
-    row(ErrorCode::InternalError, "internal_error", 500, false),
+    ErrorSpec {
+        code: ErrorCode::Unauthorized,
+        name: "unauthorized",
+        status: 401,
+        retry: false,
+        cause: "The key is missing, malformed, unknown, revoked, expired or of another environment; the answer does not say which.",
+        advice: "Send the header `Authorization: Bearer <API_KEY>` with a key of this environment that has not been revoked or rotated away.",
+        example: "Authentication failed. Send a valid API key as Authorization: Bearer <API_KEY>.",
+    },
+    ErrorSpec {
+        code: ErrorCode::Forbidden,
+        name: "forbidden",
+        status: 403,
+        retry: false,
+        cause: "The account is suspended, or its tier has no API access.",
+        advice: "Ask support to lift the suspension, or move to a tier that has API access; the message says which of the two it is.",
+        example: "API access of this account is suspended. Contact support.",
+    },
+    ErrorSpec {
+        code: ErrorCode::InvalidRequest,
+        name: "invalid_request",
+        status: 400,
+        retry: false,
+        cause: "The request is malformed, names a field that the operation does not accept, or an address that fits several buildings.",
+        advice: "Change the request: the message names the field, what came and what is allowed, or lists the buildings to choose from.",
+        example: "Unknown field(s): city. POST /v1/lookup accepts: address, include_comps, include_rentals.",
+    },
+    ErrorSpec {
+        code: ErrorCode::NotFound,
+        name: "not_found",
+        status: 404,
+        retry: false,
+        cause: "The address is in the city but has no tax lot on record or cannot be placed on a map; also a path that does not exist, and any /v1/ path on the web host.",
+        advice: "Check the house number, the street and the borough or ZIP, or send the BBL or BIN; for a path, check the base address.",
+        example: "No building is on record at this address.",
+    },
+    ErrorSpec {
+        code: ErrorCode::OutsideCoverage,
+        name: "outside_coverage",
+        status: 400,
+        retry: false,
+        cause: "The address or area is outside the five boroughs of New York City.",
+        advice: "Nothing: another spelling does not change the answer.",
+        example: "The address is outside the five boroughs of New York City.",
+    },
+    ErrorSpec {
+        code: ErrorCode::RateLimited,
+        name: "rate_limited",
+        status: 429,
+        retry: true,
+        cause: "A budget is exhausted for the moment (with Retry-After), or the call costs more than the account's entire ceiling (without).",
+        advice: "With Retry-After: wait at least so many seconds, then send the same call; back off exponentially on repeats. Without: only a higher limit helps.",
+        example: "The per-minute budget is exhausted: lookupProperty costs 10 units and 4 are left. Retry after 2 seconds.",
+    },
+    ErrorSpec {
+        code: ErrorCode::QuotaUnavailable,
+        name: "quota_unavailable",
+        status: 503,
+        retry: true,
+        cause: "The budget could not be determined, or too many calls are in flight for the whole service. No work was done and nothing was charged.",
+        advice: "Wait for the seconds of Retry-After, then retry with exponential backoff.",
+        example: "The budget could not be determined. No work was done; it is safe to retry.",
+    },
+    ErrorSpec {
+        code: ErrorCode::MethodNotAllowed,
+        name: "method_not_allowed",
+        status: 405,
+        retry: false,
+        cause: "The path exists and takes another HTTP method.",
+        advice: "Use the method that the header Allow names.",
+        example: "GET is not allowed on /v1/lookup; use POST.",
+    },
+    ErrorSpec {
+        code: ErrorCode::UpstreamError,
+        name: "upstream_error",
+        status: 502,
+        retry: true,
+        cause: "What the answer needs from the public record could not be had in time, or this deployment never loaded it. Nothing was charged.",
+        advice: "Retry later with exponential backoff.",
+        example: "The public record could not be reached. Nothing was charged; it is safe to retry later.",
+    },
+    ErrorSpec {
+        code: ErrorCode::InternalError,
+        name: "internal_error",
+        status: 500,
+        retry: false,
+        cause: "A fault on our side. Nothing was charged.",
+        advice: "Tell support the request id. The same call may succeed later, but nothing promises it.",
+        example: "Something went wrong on our side. The request id helps support to find it.",
+    },
 ];
 
 impl ErrorCode {
@@ -101,6 +173,7 @@ impl std::fmt::Display for ErrorCode {
 
 /// The body of every failure.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ErrorBody {
     /// One of the closed set.
     pub code: ErrorCode,

@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+pub mod arguments;
 pub mod clock;
 pub mod comps;
 pub mod envelope;
@@ -16,6 +17,8 @@ pub mod record;
 pub mod rentals;
 pub mod report;
 pub mod request_id;
+#[cfg(feature = "openapi")]
+mod schema;
 pub mod search;
 pub mod updates;
 pub mod usage;
@@ -25,14 +28,14 @@ pub use clock::ManualClock;
 pub use clock::{Clock, SystemClock};
 pub use comps::{CompsAnswer, CompsRequest};
 pub use envelope::{Envelope, Meta, Surface};
-pub use error::{ErrorBody, ErrorCode};
+pub use error::{ERROR_CODES, ErrorBody, ErrorCode, ErrorSpec};
 pub use ids::{Bbl, Bin, Borough, IdError, Zip};
 pub use limits::{LimitError, Limits, Units};
 pub use listing::{
     Listing, ListingSource, ListingSourceStatus, ListingStatus, ListingType, OpenHouse,
     PropertyType,
 };
-pub use lookup::LookupRequest;
+pub use lookup::{LookupAnswer, LookupRequest};
 pub use money::Dollars;
 pub use operation::{Method, OPERATIONS, Operation, OperationSpec};
 pub use published::PublishedDate;

@@ -9,11 +9,11 @@ use crate::{Bbl, Bin, Dollars, PublishedDate, SourceStatus, Zip};
 
 /// Names of the values of an enumeration, as the contract writes them.
 macro_rules! named {
-    ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident = $text:literal,)* }) => {
-        $(#[$doc])*
+    ($(#[doc = $doc:literal])* $name:ident { $($(#[doc = $variant_doc:literal])* $variant:ident = $text:literal,)* }) => {
+        $(#[doc = $doc])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
         pub enum $name {
-            $($(#[$variant_doc])* #[serde(rename = $text)] $variant,)*
+            $($(#[doc = $variant_doc])* #[serde(rename = $text)] $variant,)*
         }
 
         impl $name {
@@ -38,6 +38,17 @@ macro_rules! named {
                 f.write_str(self.as_str())
             }
         }
+
+        #[cfg(feature = "openapi")]
+        impl utoipa::PartialSchema for $name {
+            fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::Schema> {
+                const VALUES: &[(&str, &str)] = &[$(($text, concat!($($variant_doc),*)),)*];
+                crate::schema::one_of(concat!($($doc),*), VALUES)
+            }
+        }
+
+        #[cfg(feature = "openapi")]
+        impl utoipa::ToSchema for $name {}
     };
 }
 pub(crate) use named;
@@ -144,6 +155,7 @@ impl PropertyType {
 
 /// A time at which a home can be seen. The feed's own texts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct OpenHouse {
     /// The day.
     pub date: Option<PublishedDate>,
@@ -155,6 +167,7 @@ pub struct OpenHouse {
 
 /// What one source knows a listing by.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ListingSource {
     /// The source's own identifier of the listing.
     pub listing_id: String,
@@ -165,6 +178,7 @@ pub struct ListingSource {
 
 /// A listing. `None` is "not known"; dates are as the feed published them; money is US dollars.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Listing {
     /// Our own name of the listing, the same for as long as the source has it.
     pub listing_key: String,

@@ -1,5 +1,7 @@
 //! Request and answer of `POST /v1/rates`.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 use time::OffsetDateTime;
 
@@ -179,7 +181,8 @@ impl Default for RatesRequest {
 }
 
 /// `data` of `POST /v1/rates`.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct RatesAnswer {
     /// The request with all that follows from it.
     pub scenario: Scenario,
@@ -193,11 +196,12 @@ pub struct RatesAnswer {
     #[serde(with = "time::serde::rfc3339")]
     pub as_of_at: OffsetDateTime,
     /// What these numbers are not.
-    pub disclaimer: &'static str,
+    pub disclaimer: Cow<'static, str>,
 }
 
 /// A scenario with nothing left open.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Scenario {
     /// What the loan is for.
     pub loan_purpose: LoanPurpose,
@@ -238,10 +242,11 @@ pub struct Scenario {
 }
 
 /// A published rate.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct RateRow {
     /// Name of the product, such as `conforming_30_year_fixed`.
-    pub product: &'static str,
+    pub product: Cow<'static, str>,
     /// Programme of the series.
     pub loan_type: LoanType,
     /// Term of the series, in years.
@@ -263,9 +268,9 @@ pub struct RateRow {
     /// This rate less the one before, in percentage points.
     pub change_percentage_points: Option<f64>,
     /// Who publishes it.
-    pub source: &'static str,
+    pub source: Cow<'static, str>,
     /// The publisher's name of the series.
-    pub series_id: &'static str,
+    pub series_id: Cow<'static, str>,
     /// When we read it.
     #[serde(with = "time::serde::rfc3339")]
     pub fetched_at: OffsetDateTime,
@@ -277,7 +282,8 @@ pub struct RateRow {
 }
 
 /// A month's payment.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct EstimatedPayment {
     /// US dollars, to the cent. No tax, insurance or common charge is in it.
     pub principal_and_interest_monthly: f64,
@@ -298,7 +304,7 @@ mod tests {
     #[test]
     fn an_answer_has_the_keys_of_the_contract_in_order() {
         let row = RateRow {
-            product: "conforming_30_year_fixed",
+            product: "conforming_30_year_fixed".into(),
             loan_type: LoanType::Conventional,
             loan_term_years: 30,
             rate_type: RateType::Fixed,
@@ -309,8 +315,8 @@ mod tests {
             frequency: Frequency::Daily,
             previous_rate_percent: Some(6.9),
             change_percentage_points: Some(0.05),
-            source: "a publisher",
-            series_id: "OBMMIC30YFLVLE80FGE740",
+            source: "a publisher".into(),
+            series_id: "OBMMIC30YFLVLE80FGE740".into(),
             fetched_at: datetime!(2026-11-27 12:00 UTC),
             matched: RateMatch::Bucket,
             match_notes: vec!["loan_purpose: one series for all purposes".into()],
@@ -345,7 +351,7 @@ mod tests {
                 loan_term_years: 30,
             }),
             as_of_at: datetime!(2026-11-27 12:00 UTC),
-            disclaimer: "not an offer",
+            disclaimer: "not an offer".into(),
         };
         insta::assert_json_snapshot!(answer);
     }

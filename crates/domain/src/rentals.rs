@@ -1,6 +1,9 @@
 //! Request and answer of `POST /v1/rentals`.
 
-use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+
+use serde::{Deserialize, Deserializer, Serialize, de};
+use serde_json::value::RawValue;
 use time::{Date, OffsetDateTime};
 
 use crate::{
@@ -84,7 +87,8 @@ impl RentalsRequest {
 }
 
 /// `data` of `POST /v1/rentals`.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct RentalsAnswer {
     /// The home that rentals are compared with.
     pub subject: RentalsSubject,
@@ -106,7 +110,8 @@ pub struct RentalsAnswer {
 }
 
 /// The home that rentals are compared with.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct RentalsSubject {
     /// One line.
     pub address: String,
@@ -131,7 +136,8 @@ pub struct RentalsSubject {
 }
 
 /// The request as it was understood.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct RentalsQuery {
     /// What was asked for.
     pub mode: RentalsMode,
@@ -148,7 +154,8 @@ pub struct RentalsQuery {
 }
 
 /// The step of the search that found enough.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct RentalSearchUsed {
     /// The area that was searched.
     pub step: SearchStep,
@@ -162,6 +169,7 @@ pub struct RentalSearchUsed {
 
 /// An active rental next to the subject.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Rental {
     /// The listing.
     #[serde(flatten)]
@@ -176,8 +184,32 @@ pub struct Rental {
     pub weight: Option<f64>,
 }
 
+impl<'de> Deserialize<'de> for Rental {
+    /// Reads the two parts one after the other: what is flattened loses the digits of its amounts.
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        struct Beside {
+            distance_miles: Option<f64>,
+            same_building: bool,
+            similarity: f64,
+            weight: Option<f64>,
+        }
+        let raw = Box::<RawValue>::deserialize(deserializer)?;
+        let listing = serde_json::from_str(raw.get()).map_err(de::Error::custom)?;
+        let beside: Beside = serde_json::from_str(raw.get()).map_err(de::Error::custom)?;
+        Ok(Self {
+            listing,
+            distance_miles: beside.distance_miles,
+            same_building: beside.same_building,
+            similarity: beside.similarity,
+            weight: beside.weight,
+        })
+    }
+}
+
 /// Monthly rents of one kind, in dollars. With fewer than three rents only their number is told.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct RentSummary {
     /// How many rents these figures are of.
     pub sample_size: u32,
@@ -194,7 +226,8 @@ pub struct RentSummary {
 }
 
 /// What the rentals of the step that won ask. Asking rents and net effective rents are never mixed.
-#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct RentStatistics {
     /// Gross asking rents.
     #[serde(flatten)]
@@ -212,7 +245,8 @@ pub struct RentStatistics {
 }
 
 /// Asking rents of homes with so many bedrooms.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct BedroomRents {
     /// Bedrooms; 0 is a studio.
     pub bedrooms: u32,
@@ -222,7 +256,8 @@ pub struct BedroomRents {
 }
 
 /// An estimate of what the home would be offered for. `rent`, `low` and `high` are null together, with a reason.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct RentEstimate {
     /// Whole dollars a month.
     pub rent: Option<u64>,
@@ -233,22 +268,41 @@ pub struct RentEstimate {
     /// How often the interval should hold the rent: 0.80. It is made of how much the rentals differ and was not measured.
     pub interval_probability: f64,
     /// `unit`.
-    pub per: &'static str,
+    pub per: Cow<'static, str>,
     /// `gross`: free months are not deducted.
-    pub basis: &'static str,
+    pub basis: Cow<'static, str>,
     /// `asking`: what is asked, not what is paid.
-    pub kind: &'static str,
+    pub kind: Cow<'static, str>,
     /// How far it can be relied on.
     pub confidence: Option<Confidence>,
     /// How the rent was made.
-    pub method: &'static str,
+    pub method: Cow<'static, str>,
     /// The day it is for.
     #[serde(with = "day")]
     pub estimate_date: Date,
     /// Which rules made it.
-    pub model_version: &'static str,
+    pub model_version: Cow<'static, str>,
     /// Always null: rents that were paid are in no public record, so none was ever measured against.
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<crate::comps::Accuracy>))]
     pub accuracy: Option<()>,
     /// Why there is no rent.
     pub no_estimate_reason: Option<NoEstimateReason>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rental_reads_back_with_every_digit() {
+        let rental = Rental {
+            listing: crate::listing::tests::listing(),
+            distance_miles: Some(0.125),
+            same_building: false,
+            similarity: 0.5,
+            weight: None,
+        };
+        let text = serde_json::to_string(&rental).unwrap();
+        assert_eq!(serde_json::from_str::<Rental>(&text).unwrap(), rental);
+    }
 }

@@ -1,10 +1,10 @@
 //! A building's report.
 
-use serde::{Deserialize, Serialize, Serializer, ser::SerializeMap};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, ser::SerializeMap};
 use serde_json::value::RawValue;
 use time::OffsetDateTime;
 
-use crate::{Bbl, Bin, Borough, Record, Zip};
+use crate::{Bbl, Bin, Borough, Record, Zip, listing::named};
 
 /// The building of a report, in its one canonical form: it does not depend on how the address was typed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -33,20 +33,21 @@ pub struct Building {
     pub buildings_on_lot: Option<u32>,
 }
 
-/// How the answer's address stands to what was typed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Match {
-    /// Number, street and borough as typed.
-    Exact,
-    /// Another name or another address of the same building.
-    Alias,
-    /// Something typed was changed; a warning says what.
-    Corrected,
+named! {
+    /// How the answer's address stands to what was typed.
+    Match {
+        /// Number, street and borough as typed.
+        Exact = "exact",
+        /// Another name or another address of the same building.
+        Alias = "alias",
+        /// Something typed was changed; a warning says what.
+        Corrected = "corrected",
+    }
 }
 
 /// `property` of a lookup: the building's address, and what this request typed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Property {
     /// One line: `350 5 AVENUE, New York, NY 10118`.
     pub address: String,
@@ -190,44 +191,32 @@ impl std::fmt::Display for ReportKey {
     }
 }
 
-/// What became of a source in a report.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum SourceStatus {
-    /// The publisher answered with something.
-    Ok,
-    /// The publisher answered and has nothing for this building.
-    NotFound,
-    /// Anything else.
-    Error,
-    /// This deployment holds no credential or licence for the source.
-    Gated,
-}
-
-impl SourceStatus {
-    /// The name used in answers and metrics.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Ok => "ok",
-            Self::NotFound => "not_found",
-            Self::Error => "error",
-            Self::Gated => "gated",
-        }
+named! {
+    /// What became of a source in a report.
+    SourceStatus {
+        /// The publisher answered with something.
+        Ok = "ok",
+        /// The publisher answered and has nothing for this building.
+        NotFound = "not_found",
+        /// Anything else.
+        Error = "error",
+        /// This deployment holds no credential or licence for the source.
+        Gated = "gated",
     }
 }
 
-/// By which key of the building a source was asked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum MatchedBy {
-    /// Building Identification Number.
-    Bin,
-    /// Tax lot.
-    Bbl,
-    /// The unit's own tax lot.
-    UnitBbl,
-    /// House number and street.
-    Address,
+named! {
+    /// By which key of the building a source was asked.
+    MatchedBy {
+        /// Building Identification Number.
+        Bin = "bin",
+        /// Tax lot.
+        Bbl = "bbl",
+        /// The unit's own tax lot.
+        UnitBbl = "unit_bbl",
+        /// House number and street.
+        Address = "address",
+    }
 }
 
 /// One value of `sources`. `data` is null for every status other than `ok`.
@@ -286,6 +275,18 @@ impl Serialize for SourceEntry {
         map.serialize_entry("status", &self.status)?;
         map.serialize_entry("data", &self.data)?;
         map.end()
+    }
+}
+
+impl<'de> Deserialize<'de> for SourceEntry {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        struct Entry {
+            status: SourceStatus,
+            data: Option<Box<RawValue>>,
+        }
+        let Entry { status, data } = Entry::deserialize(deserializer)?;
+        Ok(Self::from_stored(status, data))
     }
 }
 
@@ -353,18 +354,19 @@ impl Serialize for Rfc3339 {
     }
 }
 
-/// Whether a report is complete.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum CacheStatus {
-    /// Every source answered.
-    Ok,
-    /// One or more sources erred; they are asked again after about ten minutes.
-    Partial,
+named! {
+    /// Whether a report is complete.
+    CacheStatus {
+        /// Every source answered.
+        Ok = "ok",
+        /// One or more sources erred; they are asked again after about ten minutes.
+        Partial = "partial",
+    }
 }
 
 /// `cache` of a lookup.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct CacheInfo {
     /// When the report was first assembled.
     #[serde(with = "time::serde::rfc3339")]

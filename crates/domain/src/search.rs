@@ -166,11 +166,13 @@ impl SearchRequest {
 
 /// `data` of a search.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct SearchAnswer {
     /// One page.
     pub results: Vec<Listing>,
     /// Whether another page exists at `offset` + the number of results.
     pub has_more: bool,
     /// By kind of listing call, how it went.
+    #[cfg_attr(feature = "openapi", schema(value_type = std::collections::BTreeMap<String, crate::SourceStatus>))]
     pub source_status: ListingSourceStatus,
 }

@@ -58,6 +58,7 @@ impl UpdatesRequest {
 
 /// The time a digest is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct UpdatesWindow {
     /// From this moment.
     #[serde(with = "time::serde::rfc3339")]
@@ -69,6 +70,7 @@ pub struct UpdatesWindow {
 
 /// What we can know of an area in a window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct UpdatesCoverage {
     /// When every part of the area had been scanned whole for the first time: changes before are not known.
     #[serde(with = "time::serde::rfc3339::option")]
@@ -82,6 +84,7 @@ pub struct UpdatesCoverage {
 
 /// How many events the window has in each group, whatever the limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct UpdatesCounts {
     /// New and relisted.
     pub new_listings: u64,
@@ -93,6 +96,7 @@ pub struct UpdatesCounts {
 
 /// One change.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ListingUpdate {
     /// Its number: rising, and never given twice.
     pub event_id: u64,
@@ -124,6 +128,7 @@ pub struct ListingUpdate {
 /// `data` of a digest. Each group is in the order of `event_id`. Where `truncated`, it holds every event up to its last
 /// one: ask again with that as `after_event_id`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct UpdatesAnswer {
     /// The time it is about.
     pub window: UpdatesWindow,
@@ -140,6 +145,7 @@ pub struct UpdatesAnswer {
     /// Whether there are more events in the window.
     pub truncated: bool,
     /// By kind of listing call, how it went.
+    #[cfg_attr(feature = "openapi", schema(value_type = std::collections::BTreeMap<String, crate::SourceStatus>))]
     pub source_status: ListingSourceStatus,
 }
 

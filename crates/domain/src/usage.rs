@@ -6,7 +6,13 @@ use time::{Date, OffsetDateTime};
 
 /// Small ordered maps without a dependency: answers list operations and surfaces in the table's order.
 mod ordered {
-    use serde::{Serialize, Serializer, ser::SerializeMap};
+    use std::{fmt, marker::PhantomData};
+
+    use serde::{
+        Deserialize, Deserializer, Serialize, Serializer,
+        de::{MapAccess, Visitor},
+        ser::SerializeMap,
+    };
 
     /// Pairs that serialise as an object, in order.
     #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -21,12 +27,37 @@ mod ordered {
             map.end()
         }
     }
+
+    impl<'de, V: Deserialize<'de>> Deserialize<'de> for Ordered<V> {
+        fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+            struct Pairs<V>(PhantomData<V>);
+
+            impl<'de, V: Deserialize<'de>> Visitor<'de> for Pairs<V> {
+                type Value = Ordered<V>;
+
+                fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                    f.write_str("an object")
+                }
+
+                fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Ordered<V>, A::Error> {
+                    let mut pairs = Vec::new();
+                    while let Some(pair) = map.next_entry()? {
+                        pairs.push(pair);
+                    }
+                    Ok(Ordered(pairs))
+                }
+            }
+
+            deserializer.deserialize_map(Pairs(PhantomData))
+        }
+    }
 }
 
 pub use ordered::Ordered as OrderedMap;
 
 /// `data` of `GET /v1/usage`.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Usage {
     /// The account's tier.
     pub tier: String,
@@ -39,21 +70,26 @@ pub struct Usage {
     /// The per-day budget.
     pub day: DayUsage,
     /// Today, by operation.
+    #[cfg_attr(feature = "openapi", schema(value_type = std::collections::BTreeMap<String, Counts>))]
     pub by_operation: Ordered<Counts>,
     /// Today, by surface.
+    #[cfg_attr(feature = "openapi", schema(value_type = std::collections::BTreeMap<String, Counts>))]
     pub by_surface: Ordered<Counts>,
     /// Today, by key id.
+    #[cfg_attr(feature = "openapi", schema(value_type = std::collections::BTreeMap<String, Counts>))]
     pub by_key: Ordered<Counts>,
     /// Today's refusals.
     pub refused: Refused,
     /// The last 30 UTC days that saw a call, newest first.
     pub history: Vec<HistoryDay>,
     /// Units of each operation.
+    #[cfg_attr(feature = "openapi", schema(value_type = std::collections::BTreeMap<String, u32>))]
     pub costs: Ordered<u32>,
 }
 
 /// Enough of a key to recognise it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct KeyRef {
     /// The key's identifier.
     pub id: String,
@@ -66,7 +102,8 @@ pub struct KeyRef {
 }
 
 /// The token bucket.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct MinuteUsage {
     /// Capacity in units.
     pub limit: u64,
@@ -80,7 +117,8 @@ pub struct MinuteUsage {
 }
 
 /// The UTC day.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct DayUsage {
     /// Ceiling in units.
     pub limit: u64,
@@ -94,7 +132,8 @@ pub struct DayUsage {
 }
 
 /// Calls and units of one operation, surface or key.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Counts {
     /// Calls that succeeded.
     pub calls: u64,
@@ -105,7 +144,8 @@ pub struct Counts {
 }
 
 /// Refusals of the budget.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Refused {
     /// Short for the moment.
     pub rate_limited: u64,
@@ -114,7 +154,8 @@ pub struct Refused {
 }
 
 /// One day of history.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct HistoryDay {
     /// The UTC day, `YYYY-MM-DD`.
     #[serde(with = "iso_date")]

@@ -1,10 +1,15 @@
 //! The API host: its routes and its listener.
 
-use std::{net::TcpListener, sync::Arc, time::Duration};
+use std::{
+    net::TcpListener,
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
 
 use actix_web::{
     App, HttpRequest, HttpResponse, HttpServer,
     dev::ServerHandle,
+    http::header,
     middleware::{Compress, from_fn},
     web,
 };
@@ -13,7 +18,7 @@ use brownstone_service::{Call, Failure, Service, service::BUILT};
 use futures::future::{BoxFuture, LocalBoxFuture};
 use serde_json::{Value, json};
 
-use crate::{edge, metrics::Wire, request, respond};
+use crate::{edge, metrics::Wire, openapi, request, respond};
 
 /// Says whether this instance can serve, and what it serves from. `Err` is not ready.
 pub type Readiness = Arc<dyn Fn() -> BoxFuture<'static, Result<Value, Value>> + Send + Sync>;
@@ -32,6 +37,10 @@ pub struct Api {
     pub version: Value,
     /// Transports beside this one, below the same edge.
     pub beside: Vec<Mount>,
+    /// Where callers reach this host, for the OpenAPI document.
+    pub base_url: String,
+    /// The document, once somebody has asked for it.
+    pub document: Arc<OnceLock<openapi::Ready>>,
 }
 
 /// Serves the API on `listener` until the handle stops it. Running calls finish first.
@@ -102,12 +111,47 @@ pub fn routes(config: &mut web::ServiceConfig, api: &Api) {
         let version = api.version.clone();
         Box::pin(async move { HttpResponse::Ok().json(version) })
     });
+    plain(config, "/openapi.json", |req, api| {
+        let answer = document(&req, api);
+        Box::pin(async move { answer })
+    });
     for mount in &api.beside {
         mount(config);
     }
     config.default_service(web::to(|req: HttpRequest| async move {
         respond::failure(&req, &Failure::no_such_path())
     }));
+}
+
+/// The OpenAPI document, made for the first who asks; 304 for one who has it.
+fn document(req: &HttpRequest, api: &Api) -> HttpResponse {
+    let ready = match api.document.get() {
+        Some(ready) => ready,
+        None => match openapi::Ready::new(&api.service.sources(), &api.base_url) {
+            Ok(ready) => api.document.get_or_init(|| ready),
+            Err(error) => return respond::failure(req, &Failure::internal(error)),
+        },
+    };
+    let known = req.headers().get(header::IF_NONE_MATCH);
+    let known = known.and_then(|value| value.to_str().ok());
+    // A compressed copy comes back with a weak validator or the strong one; both name this document.
+    let same = known.is_some_and(|known| {
+        known
+            .split(',')
+            .map(|one| one.trim().trim_start_matches("W/"))
+            .any(|one| one == ready.etag || one == "*")
+    });
+    let mut response = match same {
+        true => HttpResponse::NotModified(),
+        false => HttpResponse::Ok(),
+    };
+    response.insert_header((header::ETAG, ready.etag.as_str()));
+    response.insert_header((header::CACHE_CONTROL, "no-cache"));
+    if same {
+        return response.finish();
+    }
+    response.content_type("application/json");
+    response.body(ready.bytes.clone())
 }
 
 type Plain = fn(HttpRequest, &Api) -> LocalBoxFuture<'static, HttpResponse>;

@@ -2,7 +2,9 @@
 
 pub mod app;
 pub mod edge;
+pub mod errors_page;
 pub mod metrics;
+pub mod openapi;
 mod pieces;
 pub mod request;
 pub mod respond;

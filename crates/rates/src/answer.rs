@@ -104,7 +104,7 @@ pub fn compose<'a>(
         benchmarks,
         estimated_payment,
         as_of_at: now,
-        disclaimer: DISCLAIMER,
+        disclaimer: DISCLAIMER.into(),
     })
 }
 
@@ -143,7 +143,7 @@ fn row(
     let rate = value.latest.rate_percent;
     let previous = value.previous.as_ref().map(|before| before.rate_percent);
     RateRow {
-        product: series.product,
+        product: series.product.into(),
         loan_type: series.loan_type,
         loan_term_years: series.term,
         rate_type: RateType::Fixed,
@@ -154,8 +154,8 @@ fn row(
         frequency: series.frequency,
         previous_rate_percent: previous,
         change_percentage_points: previous.map(|before| change(rate, before)),
-        source: series.source,
-        series_id: series.id,
+        source: series.source.into(),
+        series_id: series.id.into(),
         fetched_at: value.fetched_at,
         matched,
         match_notes,

@@ -75,7 +75,10 @@ fn a_conforming_30_year_loan_goes_to_its_class(
     #[case] id: &str,
 ) {
     let row = first(&conventional(score, ltv), &all("2026-11-25"));
-    assert_eq!((row.series_id, row.matched), (id, RateMatch::Bucket));
+    assert_eq!(
+        (row.series_id.as_ref(), row.matched),
+        (id, RateMatch::Bucket)
+    );
 }
 
 #[rstest]
@@ -95,7 +98,10 @@ fn one_series_whatever_the_score_says_so(
         ..conventional(600, 97.0)
     };
     let row = first(&request, &all("2026-11-25"));
-    assert_eq!((row.series_id, row.matched), (id, RateMatch::Product));
+    assert_eq!(
+        (row.series_id.as_ref(), row.matched),
+        (id, RateMatch::Product)
+    );
     for field in ["credit_score", "ltv_percent", "loan_purpose"] {
         let named = row.match_notes.iter().any(|note| note.starts_with(field));
         assert!(named, "{field}: {:?}", row.match_notes);
@@ -112,7 +118,10 @@ fn a_term_that_a_programme_has_no_series_of_is_noted_and_the_payment_keeps_the_t
     };
     let answer = answer(&request, &all("2026-11-25")).unwrap();
     let row = &answer.rates[0];
-    assert_eq!((row.series_id, row.loan_term_years), ("OBMMIFHA30YF", 30));
+    assert_eq!(
+        (row.series_id.as_ref(), row.loan_term_years),
+        ("OBMMIFHA30YF", 30)
+    );
     assert!(
         row.match_notes
             .iter()
@@ -130,7 +139,7 @@ fn a_loan_above_the_limit_is_priced_as_jumbo_and_says_so() {
     let answer = answer(&request, &all("2026-11-25")).unwrap();
     assert!(answer.scenario.is_jumbo);
     let row = &answer.rates[0];
-    assert_eq!(row.series_id, "OBMMIJUMBO30YF");
+    assert_eq!(row.series_id.as_ref(), "OBMMIJUMBO30YF");
     assert!(row.match_notes.iter().any(|note| note.contains("1249125")));
 }
 
@@ -142,21 +151,24 @@ fn a_class_without_a_value_of_the_last_week_gives_way_to_the_product_and_that_to
     known.insert(bucket, old.clone());
     let row = first(&conventional(740, 80.0), &known);
     assert_eq!(
-        (row.series_id, row.matched),
+        (row.series_id.as_ref(), row.matched),
         ("OBMMIC30YF", RateMatch::Product)
     );
 
     known.insert("OBMMIC30YF", old);
     let row = first(&conventional(740, 80.0), &known);
     assert_eq!(
-        (row.series_id, row.matched),
+        (row.series_id.as_ref(), row.matched),
         ("MORTGAGE30US", RateMatch::Benchmark)
     );
     assert_eq!(row.observation_date.as_str(), "2026-11-25");
 
     // A week old is not over a week old.
     known.insert(bucket, value("2026-11-20", 6.5, None));
-    assert_eq!(first(&conventional(740, 80.0), &known).series_id, bucket);
+    assert_eq!(
+        first(&conventional(740, 80.0), &known).series_id.as_ref(),
+        bucket
+    );
 }
 
 #[test]
@@ -170,13 +182,16 @@ fn the_survey_of_fifteen_years_stands_in_for_fifteen_years() {
         ..RatesRequest::default()
     };
     let row = first(&request, &known);
-    assert_eq!((row.series_id, row.loan_term_years), ("MORTGAGE15US", 15));
+    assert_eq!(
+        (row.series_id.as_ref(), row.loan_term_years),
+        ("MORTGAGE15US", 15)
+    );
     let jumbo = RatesRequest {
         loan_type: LoanType::Jumbo,
         ..RatesRequest::default()
     };
     let row = first(&jumbo, &known);
-    assert_eq!(row.series_id, "MORTGAGE30US");
+    assert_eq!(row.series_id.as_ref(), "MORTGAGE30US");
     assert!(
         row.match_notes
             .iter()
@@ -192,7 +207,10 @@ fn the_survey_comes_from_whoever_has_the_newer_week() {
     let [thirty, fifteen] = answer.benchmarks.as_slice() else {
         panic!("one row a term: {:?}", answer.benchmarks);
     };
-    assert_eq!((thirty.series_id, thirty.source), ("pmms30", series::PMMS));
+    assert_eq!(
+        (thirty.series_id.as_ref(), thirty.source.as_ref()),
+        ("pmms30", series::PMMS)
+    );
     assert_eq!(
         thirty.observation_date.as_str(),
         "11/26/2026",
@@ -200,7 +218,7 @@ fn the_survey_comes_from_whoever_has_the_newer_week() {
     );
     assert_eq!(thirty.change_percentage_points, Some(-0.15));
     assert_eq!(
-        (fifteen.series_id, fifteen.loan_term_years),
+        (fifteen.series_id.as_ref(), fifteen.loan_term_years),
         ("MORTGAGE15US", 15)
     );
 }
@@ -211,7 +229,10 @@ fn where_all_is_old_the_newest_is_given_with_its_age() {
     let bucket = "OBMMIC30YFLVLE80FGE740";
     known.insert(bucket, value("2026-10-28", 6.5, None));
     let row = first(&conventional(740, 80.0), &known);
-    assert_eq!((row.series_id, row.matched), (bucket, RateMatch::Bucket));
+    assert_eq!(
+        (row.series_id.as_ref(), row.matched),
+        (bucket, RateMatch::Bucket)
+    );
     assert!(
         row.match_notes
             .iter()
@@ -245,7 +266,7 @@ fn a_rate_carries_its_date_its_source_and_what_it_was_before() {
         (6.951, Some(6.9))
     );
     assert_eq!(row.change_percentage_points, Some(0.051));
-    assert_eq!((row.source, row.fetched_at), (series::OBMMI, NOW));
+    assert_eq!((row.source.as_ref(), row.fetched_at), (series::OBMMI, NOW));
     assert_eq!((row.apr_percent, row.points), (None, None));
     let payment = answer.estimated_payment.unwrap();
     assert_eq!(payment.rate_percent_used, 6.951);
@@ -261,7 +282,7 @@ fn the_class_stands_first_and_the_product_behind_it() {
     let found: Vec<_> = answer
         .rates
         .iter()
-        .map(|row| (row.series_id, row.matched))
+        .map(|row| (row.series_id.as_ref(), row.matched))
         .collect();
     assert_eq!(
         found,

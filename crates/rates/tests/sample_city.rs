@@ -103,7 +103,10 @@ async fn with_a_key_and_without_one_the_same_rate_is_read() {
     assert_eq!(by_api.rates, by_download.rates);
     assert_eq!(by_api.benchmarks, by_download.benchmarks);
     let row = &by_api.rates[0];
-    assert_eq!((row.series_id, row.matched), (BEST, RateMatch::Bucket));
+    assert_eq!(
+        (row.series_id.as_ref(), row.matched),
+        (BEST, RateMatch::Bucket)
+    );
     assert!(row.observation_date.as_str() > "2026-11-20", "{row:?}");
     assert!(row.observation_date.as_str() <= "2026-11-27", "{row:?}");
     assert!(row.change_percentage_points.is_some());
@@ -122,7 +125,7 @@ async fn the_survey_s_file_stands_in_for_fred_and_fred_for_it() {
     let answer = ask(&stand.rates()).await;
     let row = &answer.rates[0];
     assert_eq!(
-        (row.series_id, row.matched),
+        (row.series_id.as_ref(), row.matched),
         ("pmms30", RateMatch::Benchmark)
     );
     assert_eq!(row.observation_date.as_str(), "11/26/2026");
@@ -248,7 +251,7 @@ async fn an_empty_answer_is_no_value_and_the_product_stands_in() {
     let answer = ask(&stand.rates()).await;
     let row = &answer.rates[0];
     assert_eq!(
-        (row.series_id, row.matched),
+        (row.series_id.as_ref(), row.matched),
         ("OBMMIC30YF", RateMatch::Product)
     );
     let why = row

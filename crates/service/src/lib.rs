@@ -20,7 +20,7 @@ pub mod updates;
 pub mod usage;
 
 pub use brownstone_accounts::Caller;
-pub use brownstone_sources::SourceInfo;
+pub use brownstone_sources::{FieldInfo, FieldKind, SourceInfo};
 pub use comps::{Comps, Market};
 pub use failure::Failure;
 pub use lookup::{Kept, Lookups};

@@ -290,17 +290,18 @@ fn rent_estimate(
         low: rent.as_ref().map(|rent| whole(rent.low)),
         high: rent.as_ref().map(|rent| whole(rent.high)),
         interval_probability: INTERVAL_PROBABILITY,
-        per: "unit",
-        basis: "gross",
-        kind: "asking",
+        per: "unit".into(),
+        basis: "gross".into(),
+        kind: "asking".into(),
         confidence: rent.as_ref().map(|rent| rent.confidence),
         method: if rent.is_some() {
             "comparable_rentals"
         } else {
             "none"
-        },
+        }
+        .into(),
         estimate_date: today,
-        model_version: rents::VERSION,
+        model_version: rents::VERSION.into(),
         accuracy: None,
         no_estimate_reason: reason,
     }

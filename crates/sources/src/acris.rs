@@ -124,7 +124,7 @@ impl Acris {
         let mut info = entry.info.clone();
         info.fields.push(FieldInfo {
             name: "lots_in_document".to_owned(),
-            kind: FieldKind::Number,
+            kind: FieldKind::Count,
             tells: "How many lots the document is about.".to_owned(),
         });
         info.fields.push(FieldInfo {

@@ -86,6 +86,10 @@ pub enum FieldKind {
     Checkbox,
     /// A nested value.
     Json,
+    /// A number of records, of ours: whole and never negative.
+    Count,
+    /// A number that we worked out, such as a sum or a distance.
+    Figure,
     /// Values to counts.
     Counts,
 }

@@ -44,7 +44,7 @@ impl Subway {
         info.matched_by = vec![MatchedBy::Address];
         info.fields.push(FieldInfo {
             name: "distance_meters".to_owned(),
-            kind: FieldKind::Number,
+            kind: FieldKind::Figure,
             tells: "Straight distance from the building.".to_owned(),
         });
         for (name, kind, tells) in [
@@ -60,12 +60,12 @@ impl Subway {
             ),
             (
                 "nearest_entrance_meters",
-                FieldKind::Number,
+                FieldKind::Figure,
                 "Straight distance to the nearest entrance.",
             ),
             (
                 "stations_within_a_mile",
-                FieldKind::Number,
+                FieldKind::Count,
                 "Stations with an entrance within a mile.",
             ),
         ] {

@@ -124,10 +124,10 @@ impl Summary {
 
     pub(crate) fn kind(&self) -> FieldKind {
         match self.of {
-            SummaryOf::Total | SummaryOf::Count | SummaryOf::Distinct => FieldKind::Number,
+            SummaryOf::Total | SummaryOf::Count | SummaryOf::Distinct => FieldKind::Count,
             SummaryOf::Truncated | SummaryOf::Any => FieldKind::Checkbox,
             SummaryOf::CountBy => FieldKind::Counts,
-            SummaryOf::Sum => FieldKind::Money,
+            SummaryOf::Sum => FieldKind::Figure,
             SummaryOf::Newest | SummaryOf::Oldest => FieldKind::Date,
             SummaryOf::First => FieldKind::Text,
         }

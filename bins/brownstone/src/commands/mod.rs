@@ -2,6 +2,7 @@
 
 mod accounts;
 mod backtest;
+mod contract;
 mod doctor;
 mod import;
 mod records;
@@ -121,6 +122,14 @@ enum Command {
     },
     /// Every metric and what it is: the page, as it stands in docs/operations/metrics.md
     Metrics,
+    /// The OpenAPI document, as it stands in docs/openapi.json
+    Openapi {
+        /// In OpenAPI 3.0.3, as it stands in docs/openapi-3.0.json
+        #[arg(long)]
+        older: bool,
+    },
+    /// The page of all error codes, as it stands in docs/errors.md
+    Errors,
     /// Print the configuration and where each value comes from, secrets hidden
     Config {
         /// Instead, a configuration file with every key, its default and what it is for
@@ -174,6 +183,8 @@ impl Cli {
                 return records::resolve(&config, address, json).await;
             }
             Command::Sources { page } => records::sources(&config, page)?,
+            Command::Openapi { older } => contract::openapi(&config, older)?,
+            Command::Errors => say(brownstone_http::errors_page::markdown().trim_end()),
             Command::Backtest(args) => args.run()?,
             Command::Metrics => say(crate::metrics::page().trim_end()),
             Command::Config { example: true } => say(crate::config::example().trim_end()),

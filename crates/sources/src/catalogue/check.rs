@@ -278,9 +278,7 @@ impl Checker<'_> {
                 .map(|field| FieldInfo {
                     name: field.name.clone(),
                     kind: match field.of {
-                        SummaryOf::Sum | SummaryOf::First => {
-                            shape.kind(&field.column).unwrap_or(FieldKind::Text)
-                        }
+                        SummaryOf::First => shape.kind(&field.column).unwrap_or(FieldKind::Text),
                         _ => field.kind(),
                     },
                     tells: field.tells.clone(),

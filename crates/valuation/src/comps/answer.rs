@@ -180,7 +180,7 @@ fn comp(index: &SalesIndex, found: &Found, as_of: i32, adjusted: Option<&Adjuste
         weight: adjusted.map(|adjusted| rounded(adjusted.weight, 10_000.0)),
         time_adjusted_price: adjusted.map(|adjusted| adjusted.price),
         arms_length: !sale.flags.has(Flags::NON_ARMS_LENGTH),
-        flags: sale.flags.names().collect(),
+        flags: sale.flags.names().map(Into::into).collect(),
     }
 }
 
