@@ -4,6 +4,7 @@ mod address;
 mod fan_out;
 mod listings;
 mod quota;
+mod sales;
 mod shared_quota;
 
 use anyhow::bail;
@@ -28,6 +29,7 @@ pub(crate) const PARTS: &[Part] = &[
     shared_quota::PART,
     address::PART,
     listings::PART,
+    sales::PART,
 ];
 
 /// The parts of these names, in the order they run; all without a name.
