@@ -11,6 +11,8 @@ export PROPTEST_RNG_SEED ?= 20260101
 WITH_SERVERS := crates/store/scripts/with-postgres.sh crates/store/scripts/with-redis.sh
 # A headless browser from the system's packages; where none can be had its test skips and says so.
 WITH_BROWSER := crates/web/scripts/with-chromium.sh
+# MCP clients of others, into the target folder; where they can't be had their tests skip and say so.
+WITH_MCP_CLIENTS := crates/mcp/scripts/with-mcp-clients.sh
 
 .PHONY: help
 help: ## this list
@@ -22,7 +24,7 @@ run: ## the server on the sample city: prints a key and a curl line
 
 .PHONY: test
 test: ## everything CI runs, with the servers and the browser it needs
-	$(WITH_SERVERS) $(WITH_BROWSER) $(CARGO_TEST)
+	$(WITH_SERVERS) $(WITH_BROWSER) $(WITH_MCP_CLIENTS) $(CARGO_TEST)
 
 .PHONY: test-unit
 test-unit: ## libraries alone: no database, no server
@@ -44,6 +46,10 @@ soak-budget: ## thirty kills, half a minute of three servers, a minute without a
 .PHONY: test-web
 test-web: ## the web host, by requests and in a headless browser
 	$(WITH_BROWSER) $(CARGO_TEST) --test cli --test it web::
+
+.PHONY: test-mcp
+test-mcp: ## MCP: the official conformance suite, the Inspector, the Python SDK, and the same inputs over REST
+	$(WITH_SERVERS) $(WITH_MCP_CLIENTS) $(CARGO_TEST) --test cli --test it mcp::
 
 .PHONY: screenshots
 screenshots: ## pictures of each page, light and dark, wide and narrow, in target/screenshots

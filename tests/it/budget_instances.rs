@@ -1,11 +1,11 @@
-//! Three processes, one account, 64 clients: what is granted is within capacity and refill to the unit, no day is passed, and
+//! Three processes, one account, 64 clients over REST and MCP: what is granted is within capacity and refill to the unit, no day is passed, and
 //! what clients saw is what is counted.
 //!
 //! `TEST_SOAK_SECONDS` says how long; a few in every run, thirty by `make soak-budget`.
 
 use std::{collections::BTreeMap, ops::RangeInclusive, time::Duration};
 
-use serde_json::json;
+use serde_json::{Value, json};
 use time::{OffsetDateTime, macros::datetime};
 use tokio::{
     sync::{mpsc, watch},
@@ -94,7 +94,9 @@ impl Clients {
         let (end, over) = watch::channel(false);
         let mut tasks = JoinSet::new();
         for n in 0..CLIENTS {
-            let url = format!("{}/v1/lookup", servers[n % servers.len()].url);
+            // Every other client is an agent: both surfaces spend one budget.
+            let path = ["v1/lookup", "mcp"][n / servers.len() % 2];
+            let url = format!("{}/{path}", servers[n % servers.len()].url);
             let (key, tell, over) = (key.to_owned(), tell.clone(), over.clone());
             let http = reqwest::Client::new();
             tasks.spawn(async move {
@@ -129,22 +131,51 @@ impl Clients {
 }
 
 async fn ask(http: &reqwest::Client, url: &str, key: &str) -> Told {
+    let arguments = json!({"address": "350 5 Avenue, Manhattan"});
+    let over_mcp = url.ends_with("/mcp");
+    let body = if over_mcp {
+        let params = json!({"name": "lookup_property", "arguments": arguments});
+        json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params})
+    } else {
+        arguments
+    };
     let call = http
         .post(url)
         .bearer_auth(key)
-        .json(&json!({"address": "350 5 Avenue, Manhattan"}));
+        .header("accept", "application/json, text/event-stream")
+        .json(&body);
     let answer = call.send().await.expect("an answer");
-    match answer.status().as_u16() {
-        200 => {
-            let body = answer.text().await.expect("the whole answer");
-            Told::Granted(meta(&body)["daily_remaining"].as_u64().expect("a number"))
-        }
+    let status = answer.status().as_u16();
+    let waits = answer.headers().contains_key("retry-after");
+    let text = answer.text().await.expect("the whole answer");
+    match status {
+        200 if over_mcp => told_by_result(&text),
+        200 => Told::Granted(meta(&text)["daily_remaining"].as_u64().expect("a number")),
         429 => {
-            assert!(answer.headers().contains_key("retry-after"));
+            assert!(waits, "{text}");
             Told::Refused
         }
         503 => Told::Doubtful,
-        other => panic!("{other}: {}", answer.text().await.unwrap_or_default()),
+        other => panic!("{other}: {text}"),
+    }
+}
+
+fn told_by_result(text: &str) -> Told {
+    let answer: Value = serde_json::from_str(text).expect("it is JSON");
+    let result = &answer["result"];
+    if result["isError"] != json!(true) {
+        let left = &result["structuredContent"]["meta"]["daily_remaining"];
+        return Told::Granted(left.as_u64().expect("a number"));
+    }
+    let envelope = result["content"][0]["text"].as_str().expect("text");
+    let envelope: Value = serde_json::from_str(envelope).expect("an envelope");
+    match envelope["code"].as_str() {
+        Some("rate_limited") => {
+            assert!(envelope["retry_after_seconds"].is_u64(), "{envelope}");
+            Told::Refused
+        }
+        Some("quota_unavailable") => Told::Doubtful,
+        _ => panic!("{envelope}"),
     }
 }
 
@@ -175,7 +206,7 @@ impl Sum {
 /// every call that was granted.
 async fn assert_counted(servers: &[Server; 3], key: &str, sum: &Sum, used: RangeInclusive<u64>) {
     let begun = Instant::now();
-    let number = |value: &serde_json::Value| value.as_u64().expect("a number");
+    let number = |value: &Value| value.as_u64().expect("a number");
     for server in servers {
         loop {
             let answer = server.get_as(key, "/v1/usage").await;

@@ -8,11 +8,11 @@ use time::macros::datetime;
 
 use crate::harness::{Answer, Options, Server};
 
-/// How long every area may take to be scanned.
-const SCANNED_WITHIN: Duration = Duration::from_secs(30);
+/// How long every area may take to be scanned; generous, since it only bounds a failure.
+const SCANNED_WITHIN: Duration = Duration::from_secs(120);
 
 /// A sample server with its listings, once all of the city is scanned.
-async fn server(source: &str) -> Server {
+pub(crate) async fn server(source: &str) -> Server {
     let server = Server::start(Options {
         variables: vec![("BROWNSTONE_LISTINGS_SOURCE".into(), source.into())],
         ..Options::default()
@@ -33,13 +33,13 @@ async fn server(source: &str) -> Server {
     }
 }
 
-async fn search(server: &Server, body: Value) -> Answer {
+pub(crate) async fn search(server: &Server, body: Value) -> Answer {
     let answer = server.post("/v1/search", &body).await;
     assert_eq!(answer.status, StatusCode::OK, "{body}: {}", answer.text);
     answer
 }
 
-fn results(answer: &Answer) -> Vec<Value> {
+pub(crate) fn results(answer: &Answer) -> Vec<Value> {
     answer.data()["results"]
         .as_array()
         .expect("an array")

@@ -16,6 +16,7 @@ mod credentials;
 mod harness;
 mod import;
 mod lifecycle;
+mod listings_feeds;
 mod listings_search;
 mod mcp;
 mod operator;

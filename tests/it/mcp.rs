@@ -1,12 +1,17 @@
 //! The same operations over MCP: both eras of the protocol, the same keys, the same budget.
 
+use std::time::Duration;
+
 use reqwest::{
     Method, StatusCode,
     header::{HeaderMap, HeaderValue},
 };
 use serde_json::{Value, json};
 
-use crate::harness::{Answer, Server, json_headers};
+use crate::harness::{Answer, Options, Server, json_headers};
+
+mod clients;
+mod parity;
 
 const MODERN: &str = "2026-07-28";
 
@@ -41,6 +46,28 @@ async fn send(server: &Server, headers: HeaderMap, body: &Value) -> Answer {
     server
         .send(Method::POST, "/mcp", headers, body.to_string())
         .await
+}
+
+/// With the sample city's listings, which other tests do without.
+fn with_listings(mut options: Options) -> Options {
+    let source = ("BROWNSTONE_LISTINGS_SOURCE".into(), "reso".into());
+    options.variables.push(source);
+    options
+}
+
+/// Waits until every area is scanned: one that is scanned meanwhile would answer differently a moment later.
+async fn scanned(server: &Server) {
+    let everywhere = json!({"location": "NYC", "limit": 1});
+    let scanned = async {
+        while server.post("/v1/search", &everywhere).await.body["data"]["source_status"]
+            != json!({"cached": "ok"})
+        {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(120), scanned)
+        .await
+        .expect("every area is scanned");
 }
 
 async fn rpc(server: &Server, method: &str, params: Value, modern: bool) -> Value {
@@ -302,10 +329,10 @@ async fn suspended_on_rest_is_suspended_here_within_two_seconds() {
             if answer.status == StatusCode::FORBIDDEN {
                 return answer;
             }
-            tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+            tokio::time::sleep(Duration::from_millis(50)).await;
         }
     };
-    let answer = tokio::time::timeout(std::time::Duration::from_secs(5), suspended)
+    let answer = tokio::time::timeout(Duration::from_secs(5), suspended)
         .await
         .expect("a suspension holds within two seconds, and a busy machine's slack");
     assert_eq!(answer.body["error"]["data"]["code"], "forbidden");

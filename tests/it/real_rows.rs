@@ -146,7 +146,9 @@ const HEADINGS: &[(&str, &str, &str)] = &[
 const BUILDINGS: usize = 12;
 
 fn real_data() -> Option<PathBuf> {
-    let folder = std::env::var_os("NYC_REAL_DATA").map(PathBuf::from);
+    let folder = std::env::var_os("NYC_REAL_DATA")
+        .filter(|path| !path.is_empty())
+        .map(PathBuf::from);
     if folder.is_none() {
         eprintln!("skipped: NYC_REAL_DATA is not set, so there are no real rows to serve");
     }

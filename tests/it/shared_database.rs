@@ -41,10 +41,12 @@ async fn a_report_made_by_one_process_is_served_by_another() {
     let one = Server::start(on(&url)).await;
     let made = one.lookup("350 5 Avenue, Manhattan").await;
     let two = Server::start(on(&url)).await;
+    // The sales of the sample city are fetched before it is ready.
+    two.reset_city_calls().await;
     let read = two.lookup("350 Fifth Avenue, New York").await;
     assert_eq!(made.data()["sources"], read.data()["sources"]);
     assert_eq!(made.data()["cache"], read.data()["cache"]);
-    assert!(two.city_calls().await.is_empty());
+    assert_eq!(two.city_calls().await, serde_json::Map::new());
 }
 
 /// Two processes on one database, one account with a day of 50 units: five lookups between them, and no sixth.

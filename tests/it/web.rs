@@ -15,6 +15,7 @@ use crate::harness::{START, Server};
 mod browser;
 mod pages;
 mod safety;
+mod search;
 
 const PASSWORD: &str = "a sentence that nobody else has";
 

@@ -6,13 +6,12 @@ use anyhow::Context as _;
 use brownstone_domain::Clock;
 use brownstone_listings::{
     Entitlement, ListingIndex, Listings,
-    feed::{ListingFeed, RentCast, Reso},
+    feed::{Client, Credential, ListingFeed, RentCast, Reso},
     scan::Scanner,
 };
 use brownstone_service::listing_job::{self, Schedule};
 use brownstone_store::Store;
 use brownstone_upstream::{Upstream, UpstreamConfig};
-use secrecy::SecretString;
 use time::Time;
 use tokio::task::JoinHandle;
 
@@ -32,7 +31,7 @@ const SAMPLE_SPREAD: Duration = Duration::ZERO;
 struct Feed {
     name: &'static str,
     url: String,
-    token: SecretString,
+    credential: Credential,
     areas: Entitlement,
 }
 
@@ -44,11 +43,27 @@ pub(crate) fn source_name(config: &Config, origin: &Origin) -> Option<&'static s
         (Some("none"), _) => None,
         (Some("rentcast"), Origin::Sample { .. }) => Some("rentcast"),
         (_, Origin::Sample { .. }) => Some("reso"),
-        (_, Origin::Configured) if config.listings_token.is_none() => None,
-        (Some("rentcast"), Origin::Configured) => Some("rentcast"),
-        (Some(_), Origin::Configured) => Some("reso"),
+        (Some("rentcast"), Origin::Configured) => {
+            config.listings_token.is_some().then_some("rentcast")
+        }
+        (Some(_), Origin::Configured) => {
+            let has_one = config.listings_token.is_some() || config.listings_client.is_some();
+            has_one.then_some("reso")
+        }
         (None, Origin::Configured) => None,
     }
+}
+
+/// What a `gated` answer of the listing source depends on: the areas, in one way of writing. Empty where there is no feed.
+pub(crate) fn terms(config: &Config, origin: &Origin) -> String {
+    if matches!(origin, Origin::Sample { .. }) {
+        return "all".to_owned();
+    }
+    let Ok(areas) = Entitlement::parse(&config.listings_areas) else {
+        return config.listings_areas.clone();
+    };
+    let zips: Vec<String> = areas.zips().iter().map(ToString::to_string).collect();
+    zips.join(",")
 }
 
 fn feed(config: &Config, origin: &Origin) -> anyhow::Result<Option<Feed>> {
@@ -64,7 +79,7 @@ fn feed(config: &Config, origin: &Origin) -> anyhow::Result<Option<Feed>> {
             Feed {
                 name,
                 url: format!("{}/{path}", url.trim_end_matches('/')),
-                token: token.to_owned().into(),
+                credential: Credential::Token(token.to_owned().into()),
                 areas: Entitlement::parse("all")?,
             }
         }
@@ -77,15 +92,29 @@ fn feed(config: &Config, origin: &Origin) -> anyhow::Result<Option<Feed>> {
             Feed {
                 name,
                 url: url.trim_end_matches('/').to_owned(),
-                token: config
-                    .listings_token
-                    .clone()
-                    .context("listings_token is needed")?,
+                credential: credential(config)?,
                 areas: Entitlement::parse(&config.listings_areas).context("listings_areas")?,
             }
         }
     };
     Ok(Some(feed))
+}
+
+/// A token, or a client that fetches its own.
+fn credential(config: &Config) -> anyhow::Result<Credential> {
+    let Some(client) = &config.listings_client else {
+        let token = config.listings_token.clone();
+        return Ok(Credential::Token(
+            token.context("listings_token is needed")?,
+        ));
+    };
+    let endpoint = UpstreamConfig::new("listing tokens", client.token_url.as_str());
+    Ok(Credential::Client(Client::new(
+        Upstream::new(endpoint)?,
+        client.id.as_str(),
+        client.secret.clone(),
+        client.scope.clone(),
+    )))
 }
 
 /// Builds the listings and hands them to the city's listing source.
@@ -101,10 +130,14 @@ pub(crate) fn listings(
         None => None,
         Some(feed) => {
             let upstream = Upstream::new(UpstreamConfig::new(feed.name, feed.url))?;
-            let token = Some(feed.token);
-            let reader: Arc<dyn ListingFeed> = match feed.name {
-                "rentcast" => Arc::new(RentCast::new(upstream, token)),
-                _ => Arc::new(Reso::new(upstream, token)),
+            let reader: Arc<dyn ListingFeed> = match (feed.name, feed.credential) {
+                ("rentcast", Credential::Token(key)) => {
+                    Arc::new(RentCast::new(upstream, Some(key)))
+                }
+                ("rentcast", Credential::Client(_)) => {
+                    anyhow::bail!("listings_source rentcast takes a listings_token")
+                }
+                (_, credential) => Arc::new(Reso::new(upstream, credential)),
             };
             let scanner = Scanner::new(
                 reader,

@@ -51,6 +51,8 @@ pub(crate) struct City {
     pub upstreams: Vec<Upstream>,
     /// Where the listing source finds the listings, once they are there.
     pub listing_slot: ListingSlot,
+    /// What the listing source's `gated` answers depend on.
+    listing_terms: String,
     /// The publishers, for the doctor.
     pub deps: Deps,
     /// How fresh each publisher's datasets are.
@@ -196,6 +198,7 @@ pub(crate) fn city(
         ],
         registry,
         listing_slot,
+        listing_terms: listings::terms(config, origin),
         deps,
     })
 }
@@ -296,7 +299,8 @@ pub(crate) fn lookups(store: &Store, city: &City, clock: &Arc<dyn Clock>, sample
         city.registry
             .keys()
             .map(|key| (key.to_owned(), gated.contains(key))),
-    );
+    )
+    .on_terms(&city.listing_terms);
     let reports = ReportCache::new(
         store.reports(),
         store.leases(),

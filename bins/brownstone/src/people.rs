@@ -4,7 +4,7 @@ use std::{net::TcpListener, sync::Arc, time::Duration};
 
 use anyhow::Context as _;
 use brownstone_accounts::{
-    Accounts, UsageRecorder,
+    Accounts, RequestLog, UsageRecorder,
     sign_in::{SignIn, SignInPolicy},
 };
 use brownstone_domain::Clock;
@@ -59,6 +59,8 @@ pub(crate) struct People {
     pub accounts: Accounts,
     /// Counters of use.
     pub usage: Arc<UsageRecorder>,
+    /// The newest requests of each account.
+    pub requests: Arc<RequestLog>,
     /// Passwords and sessions.
     pub sign_in: SignIn,
 }
@@ -71,6 +73,7 @@ impl People {
             accounts: self.accounts,
             sign_in: self.sign_in,
             usage: self.usage,
+            requests: self.requests,
             base_url: base_url.to_owned(),
             web_url: web_url.to_owned(),
             sample,
@@ -79,13 +82,16 @@ impl People {
 }
 
 /// Drops what ended, again and again.
-pub(crate) async fn purge(sign_in: SignIn) {
+pub(crate) async fn purge(sign_in: SignIn, requests: Arc<RequestLog>) {
     let mut next = tokio::time::interval(PURGE_EVERY);
     loop {
         next.tick().await;
         match sign_in.purge().await {
             Ok(gone) => tracing::debug!(gone, "sessions and links that ended were dropped"),
             Err(error) => tracing::warn!(%error, "sessions that ended could not be dropped"),
+        }
+        if let Err(error) = requests.purge(sign_in.now()).await {
+            tracing::warn!(%error, "old requests could not be dropped");
         }
     }
 }

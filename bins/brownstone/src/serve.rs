@@ -12,7 +12,7 @@ use std::{
 };
 
 use anyhow::{Context as _, bail, ensure};
-use brownstone_accounts::{Accounts, Authenticator, Environment, UsageRecorder};
+use brownstone_accounts::{Accounts, Authenticator, Environment, RequestLog, UsageRecorder};
 use brownstone_domain::Clock;
 use brownstone_http::{Api, Readiness};
 use brownstone_service::{Comps, Parts, Rentals, Service, admission::AdmissionLimits};
@@ -76,6 +76,7 @@ pub(crate) async fn serve(mut config: Config, sample: bool) -> anyhow::Result<()
     let city = parts::city(&config, &clock, &origin)?;
     let budgets = parts::Budgets::open(&config, &store, &clock).await?;
     let usage = Arc::new(UsageRecorder::start(store.usage()));
+    let requests = Arc::new(RequestLog::start(store.requests()));
     let authenticator = Arc::new(Authenticator::start(
         store.accounts(),
         Arc::clone(&clock),
@@ -85,10 +86,10 @@ pub(crate) async fn serve(mut config: Config, sample: bool) -> anyhow::Result<()
     let lookups = parts::lookups(&store, &city, &clock, sample).with_comps(comps.clone());
     let listings = listings::listings(&config, &store, &clock, &city, &origin)?;
     listings.refresh().await?;
-    let rentals = Rentals::new(Arc::clone(&listings), Arc::clone(&clock));
+    let rentals = Rentals::new(Arc::clone(&listings), comps.clone(), Arc::clone(&clock));
     let lookups = lookups.with_rentals(rentals);
     let keeping_listings = listings::keep_current(&config, &listings, &store, &clock, sample);
-    let service = Service::new(Parts {
+    let parts = Parts {
         listings: Arc::clone(&listings),
         authenticator: Arc::clone(&authenticator),
         quota: Arc::clone(&budgets.quota),
@@ -98,7 +99,8 @@ pub(crate) async fn serve(mut config: Config, sample: bool) -> anyhow::Result<()
         clock: Arc::clone(&clock),
         admission: AdmissionLimits::default(),
         runtime: tokio::runtime::Handle::current(),
-    });
+    };
+    let service = Service::noting(parts, Arc::clone(&requests));
 
     let selling = sell(&config, &store, &city, &clock, comps.clone(), sample).await?;
     let stopping = Arc::new(AtomicBool::new(false));
@@ -134,13 +136,14 @@ pub(crate) async fn serve(mut config: Config, sample: bool) -> anyhow::Result<()
         service: service.clone(),
         accounts: accounts.clone(),
         usage: Arc::clone(&usage),
+        requests: Arc::clone(&requests),
         sign_in: sign_in.clone(),
     };
     let host = people.host(&base_url, &web_url, sample);
     let (web_handle, web_server) = brownstone_web::serve(web_listener, host, workers)?;
     let web_server = tokio::spawn(web_server);
     say(&format!("web host listening on {web_url}"));
-    let purging_sessions = tokio::spawn(people::purge(sign_in));
+    let purging_sessions = tokio::spawn(people::purge(sign_in, Arc::clone(&requests)));
     announce(
         &base_url,
         &config,
@@ -184,6 +187,9 @@ pub(crate) async fn serve(mut config: Config, sample: bool) -> anyhow::Result<()
     // What was counted and spent is written before the process ends.
     if let Err(error) = usage.flush().await {
         tracing::error!(%error, "usage could not be written");
+    }
+    if let Err(error) = requests.flush().await {
+        tracing::error!(%error, "recent requests could not be written");
     }
     if let Err(error) = authenticator.flush().await {
         tracing::error!(%error, "last uses of keys could not be written");

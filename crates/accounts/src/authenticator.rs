@@ -232,6 +232,13 @@ impl Authenticator {
                 tier: caller.tier,
             });
         }
+        // Asked on every call too: ceilings that support set until a moment end at it.
+        if known.limits_until.is_some_and(|end| end <= now) {
+            return Ok(Caller::from(CallerInfo {
+                limits: Limits::default(),
+                ..CallerInfo::clone(caller)
+            }));
+        }
         Ok(caller.clone())
     }
 

@@ -171,6 +171,9 @@ straight! {
     key(id: &KeyId) -> Option<KeyRecord>;
     keys(account: &AccountId) -> Vec<KeyRecord>;
     audit(account: &AccountId, limit: u32) -> Vec<AuditEntry>;
+    audit_head() -> crate::chain::AuditHead;
+    audit_links(after: u64, limit: u32) -> Vec<crate::chain::AuditLink>;
+    accounts_by_email_prefix(prefix: &str, limit: u32) -> Vec<Account>;
 }
 
 #[async_trait]

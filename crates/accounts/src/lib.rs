@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 pub mod authenticator;
+pub mod chain;
 #[cfg(feature = "contract")]
 pub mod contract;
 #[cfg(test)]
@@ -11,6 +12,7 @@ mod last_use;
 #[cfg(feature = "memory")]
 pub mod memory;
 pub mod model;
+pub mod requests;
 pub mod service;
 pub mod sign_in;
 pub mod traits;
@@ -27,6 +29,7 @@ pub use model::{
     KeyState, Overrides, OverridesChange, Role, Suspension, Tier, UsageBatch, UsageCounts,
     UsageKey,
 };
+pub use requests::{RequestLine, RequestLog, RequestStore};
 pub use service::{Accounts, AccountsError, Actor, NewKey, Rotation};
 pub use traits::{AccountStore, StoreError, UsageStore};
 pub use usage::UsageRecorder;

@@ -6,10 +6,12 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use async_trait::async_trait;
 use time::{Date, OffsetDateTime};
 
+use crate::chain::{self, AuditHead, AuditLink};
 use crate::model::{
     Account, AccountId, AuditEntry, KeyHash, KeyId, KeyRecord, Overrides, OverridesChange,
     Suspension, UsageBatch, UsageCounts, UsageKey,
 };
+use crate::requests::{RequestLine, RequestStore};
 use crate::traits::{AccountStore, StoreError, UsageStore};
 
 /// Accounts, keys, audit trail and usage counters, as long as the value lives.
@@ -23,6 +25,7 @@ struct Tables {
     keys: Vec<KeyRecord>,
     audit: Vec<AuditEntry>,
     usage: HashMap<UsageKey, UsageCounts>,
+    requests: Vec<RequestLine>,
     /// The last batch of each writer.
     written: HashMap<String, u64>,
 }
@@ -85,6 +88,21 @@ impl MemoryStore {
 }
 
 impl Tables {
+    fn links(&self) -> Vec<AuditLink> {
+        let mut hash = chain::BEGINNING;
+        let numbered = (1..).zip(&self.audit);
+        numbered
+            .map(|(number, entry)| {
+                hash = chain::link(&hash, number, entry);
+                AuditLink {
+                    number,
+                    hash,
+                    entry: entry.clone(),
+                }
+            })
+            .collect()
+    }
+
     fn account_mut(&mut self, id: &AccountId) -> Result<&mut Account, StoreError> {
         self.accounts
             .iter_mut()
@@ -170,7 +188,7 @@ impl AccountStore for MemoryStore {
     ) -> Result<Overrides, StoreError> {
         let mut tables = self.tables()?;
         let account = tables.account_mut(id)?;
-        account.overrides = change.of(account.overrides);
+        account.overrides = change.of(account.overrides.at(audit.at));
         let overrides = account.overrides;
         tables.audit.push(audit.clone());
         Ok(overrides)
@@ -266,6 +284,87 @@ impl AccountStore for MemoryStore {
         lines.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
         Ok(lines)
     }
+
+    async fn audit_head(&self) -> Result<AuditHead, StoreError> {
+        let links = self.tables()?.links();
+        Ok(AuditHead {
+            lines: links.last().map_or(0, |last| last.number),
+            hash: links.last().map_or(chain::BEGINNING, |last| last.hash),
+            unchained: 0,
+            unchained_now: 0,
+        })
+    }
+
+    async fn audit_links(&self, after: u64, limit: u32) -> Result<Vec<AuditLink>, StoreError> {
+        let links = self.tables()?.links();
+        let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+        let later = links.into_iter().filter(|link| link.number > after);
+        Ok(later.take(limit).collect())
+    }
+
+    async fn accounts_by_email_prefix(
+        &self,
+        prefix: &str,
+        limit: u32,
+    ) -> Result<Vec<Account>, StoreError> {
+        let tables = self.tables()?;
+        let fits = |account: &&Account| account.email.starts_with(prefix);
+        let mut found: Vec<_> = tables.accounts.iter().filter(fits).cloned().collect();
+        found.sort_by(|a, b| a.email.cmp(&b.email));
+        found.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
+        Ok(found)
+    }
+}
+
+#[async_trait]
+impl RequestStore for MemoryStore {
+    async fn add_requests(&self, lines: &[RequestLine], keep: u32) -> Result<(), StoreError> {
+        let mut tables = self.tables()?;
+        for line in lines {
+            if !tables.requests.iter().any(|old| old.id == line.id) {
+                tables.requests.push(line.clone());
+            }
+            let all = tables
+                .requests
+                .iter()
+                .filter(|old| old.account == line.account)
+                .count();
+            let over = all.saturating_sub(usize::try_from(keep).unwrap_or(usize::MAX));
+            let mut seen = 0;
+            tables.requests.retain(|old| {
+                seen += usize::from(old.account == line.account);
+                old.account != line.account || seen > over
+            });
+        }
+        Ok(())
+    }
+
+    async fn requests(
+        &self,
+        account: &AccountId,
+        limit: u32,
+    ) -> Result<Vec<RequestLine>, StoreError> {
+        let tables = self.tables()?;
+        let own = tables
+            .requests
+            .iter()
+            .rev()
+            .filter(|line| line.account == *account);
+        let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+        Ok(own.take(limit).cloned().collect())
+    }
+
+    async fn request(&self, id: &str) -> Result<Option<RequestLine>, StoreError> {
+        let tables = self.tables()?;
+        Ok(tables.requests.iter().find(|line| line.id == id).cloned())
+    }
+
+    async fn purge_requests(&self, before: OffsetDateTime) -> Result<u64, StoreError> {
+        let mut tables = self.tables()?;
+        let all = tables.requests.len();
+        tables.requests.retain(|line| line.at >= before);
+        Ok(u64::try_from(all - tables.requests.len()).unwrap_or(u64::MAX))
+    }
 }
 
 #[async_trait]
@@ -307,5 +406,6 @@ mod tests {
     use super::*;
 
     crate::account_store_contract!(async { Some(Box::new(MemoryStore::new())) });
+    crate::request_store_contract!(async { Some(Box::new(MemoryStore::new())) });
     crate::usage_store_contract!(async { Some(Box::new(MemoryStore::new())) });
 }

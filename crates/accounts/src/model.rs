@@ -150,11 +150,22 @@ pub struct Overrides {
     pub per_minute: Option<u32>,
     /// Units per UTC day.
     pub per_day: Option<u32>,
+    /// When both end and the defaults hold again; `None` while no end is set.
+    pub until: Option<OffsetDateTime>,
 }
 
 impl Overrides {
-    /// The account's limits: the overrides where given, else the defaults. Out-of-range values, which no writer lets in,
-    /// fall back to the defaults.
+    /// What of them holds at `now`: nothing once their end has come.
+    #[must_use]
+    pub fn at(self, now: OffsetDateTime) -> Self {
+        match self.until {
+            Some(end) if end <= now => Self::default(),
+            _ => self,
+        }
+    }
+
+    /// The account's limits while the overrides hold: these where given, else the defaults. Out-of-range values, which no writer
+    /// lets in, fall back to the defaults.
     pub fn limits(self) -> Limits {
         Limits::new(
             self.per_minute.unwrap_or(Limits::DEFAULT_PER_MINUTE),
@@ -211,6 +222,8 @@ pub struct OverridesChange {
     pub per_minute: CeilingChange,
     /// Units per UTC day.
     pub per_day: CeilingChange,
+    /// When the overrides that then stand end. Each change says it anew.
+    pub until: Option<OffsetDateTime>,
 }
 
 impl OverridesChange {
@@ -218,11 +231,13 @@ impl OverridesChange {
     pub const CLEAR: Self = Self {
         per_minute: CeilingChange::Default,
         per_day: CeilingChange::Default,
+        until: None,
     };
 
-    /// What stands after the change, where `now` stood before.
+    /// What stands after the change, where `now` stood before: what of it still held, see [`Overrides::at`].
     pub fn of(self, now: Overrides) -> Overrides {
         Overrides {
+            until: self.until,
             per_minute: self.per_minute.of(now.per_minute),
             per_day: self.per_day.of(now.per_day),
         }
@@ -479,12 +494,21 @@ mod tests {
             Overrides {
                 per_minute,
                 per_day,
+                until: None,
             }
             .limits()
         };
         assert_eq!(limits(None, Some(5)).per_day(), 5);
         assert_eq!(limits(Some(0), None).per_minute(), 0, "zero is a ceiling");
         assert_eq!(limits(Some(u32::MAX), None), Limits::default());
+        let end = datetime!(2026-11-27 12:00 UTC);
+        let ends = Overrides {
+            per_minute: Some(1),
+            per_day: None,
+            until: Some(end),
+        };
+        assert_eq!(ends.at(end - time::Duration::MICROSECOND), ends);
+        assert_eq!(ends.at(end), Overrides::default());
     }
 
     #[test]

@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use brownstone_domain::clock::from_micros;
 use brownstone_domain::{Clock, LimitError, Limits};
-use time::OffsetDateTime;
+use time::{OffsetDateTime, format_description::well_known::Rfc3339};
 use uuid::Uuid;
 
+use crate::chain::{self, AuditLink, Check};
 use crate::field::{self, FieldError};
 use crate::key::NoRandomness;
 use crate::model::{
@@ -18,6 +19,12 @@ use crate::traits::{AccountStore, StoreError};
 mod keys;
 
 pub use keys::{DEFAULT_KEY_NAME, MAX_OVERLAP, NewKey, Rotation};
+
+/// What stands before support's reason in the detail of a change of limits.
+pub const REASON: &str = "; reason: ";
+
+/// Lines of the audit trail that are read at once to check it.
+const LINKS_AT_ONCE: u32 = 500;
 
 /// Why a change was not made. The text is fit for whoever asked for it; storage's own words are in the source, for the log.
 #[derive(Debug, thiserror::Error)]
@@ -265,18 +272,28 @@ impl Accounts {
             .map_err(of_account)
     }
 
-    /// Sets the ceilings that are `Some` in `change` and leaves the others as they are. Returns all that is now set.
+    /// Sets the ceilings that are `Some` in `change` and leaves the others as they are; all that then stands ends at `change.until`,
+    /// or not at all. Returns it.
     ///
     /// # Errors
-    /// [`AccountsError::Limit`] for a value out of range, [`AccountsError::Field`] when nothing is given,
+    /// [`AccountsError::Limit`] for a value out of range, [`AccountsError::Field`] when nothing is given, for a bad reason or an end that has passed,
     /// [`AccountsError::NoSuchAccount`].
     pub async fn set_limits(
         &self,
         id: &AccountId,
         change: Overrides,
+        reason: &str,
         actor: Actor<'_>,
     ) -> Result<Overrides, AccountsError> {
-        if change == Overrides::default() {
+        let reason = field::reason(reason)?;
+        if change.until.is_some_and(|end| end <= self.now()) {
+            return Err(FieldError {
+                field: "until",
+                problem: "has passed already",
+            }
+            .into());
+        }
+        if change.per_minute.is_none() && change.per_day.is_none() {
             return Err(FieldError {
                 field: "limits",
                 problem: "give a ceiling per minute, per day, or both",
@@ -290,22 +307,31 @@ impl Accounts {
         let change = OverridesChange {
             per_minute: change.per_minute.into(),
             per_day: change.per_day.into(),
+            until: change.until,
         };
-        self.change_limits(id, change, Action::SetLimits, actor)
+        self.change_limits(id, change, &reason, Action::SetLimits, actor)
             .await
     }
 
     /// Puts the account back on the default ceilings.
     ///
     /// # Errors
-    /// [`AccountsError::NoSuchAccount`].
+    /// [`AccountsError::Field`] for a bad reason, [`AccountsError::NoSuchAccount`].
     pub async fn clear_limits(
         &self,
         id: &AccountId,
+        reason: &str,
         actor: Actor<'_>,
     ) -> Result<(), AccountsError> {
-        self.change_limits(id, OverridesChange::CLEAR, Action::ClearLimits, actor)
-            .await?;
+        let reason = field::reason(reason)?;
+        self.change_limits(
+            id,
+            OverridesChange::CLEAR,
+            &reason,
+            Action::ClearLimits,
+            actor,
+        )
+        .await?;
         Ok(())
     }
 
@@ -313,11 +339,16 @@ impl Accounts {
         &self,
         id: &AccountId,
         change: OverridesChange,
+        reason: &str,
         action: Action,
         actor: Actor<'_>,
     ) -> Result<Overrides, AccountsError> {
+        let until = change.until.and_then(|end| end.format(&Rfc3339).ok());
+        let until = until
+            .map(|end| format!(", until {end}"))
+            .unwrap_or_default();
         let detail = format!(
-            "per minute {}, per day {}",
+            "per minute {}, per day {}{until}{REASON}{reason}",
             change.per_minute, change.per_day
         );
         let audit = audit_line(self.now(), actor, action, id, detail);
@@ -337,6 +368,44 @@ impl Accounts {
         limit: u32,
     ) -> Result<Vec<AuditEntry>, AccountsError> {
         self.store.audit(account, limit).await.map_err(of_account)
+    }
+
+    /// Accounts whose e-mail address begins so, at most twenty.
+    ///
+    /// # Errors
+    /// [`AccountsError::Unavailable`].
+    pub async fn by_email_prefix(&self, prefix: &str) -> Result<Vec<Account>, AccountsError> {
+        let prefix = prefix.trim().to_lowercase();
+        let found = self.store.accounts_by_email_prefix(&prefix, 20).await;
+        found.map_err(of_account)
+    }
+
+    /// Reads the whole audit trail and checks that it is the chain that was written.
+    ///
+    /// # Errors
+    /// [`AccountsError::Unavailable`]; what is wrong with the chain is no error of this call.
+    pub async fn verify_audit(&self) -> Result<chain::Verdict, AccountsError> {
+        let mut check = Check::new(self.store.audit_head().await.map_err(of_account)?);
+        loop {
+            let links = self.store.audit_links(check.at(), LINKS_AT_ONCE).await;
+            let links = links.map_err(of_account)?;
+            if links.is_empty() || !links.iter().all(|link| check.take(link)) {
+                return Ok(check.end());
+            }
+        }
+    }
+
+    /// The newest lines of the whole trail, newest first, at most `limit`.
+    ///
+    /// # Errors
+    /// [`AccountsError::Unavailable`].
+    pub async fn audit_tail(&self, limit: u32) -> Result<Vec<AuditLink>, AccountsError> {
+        let head = self.store.audit_head().await.map_err(of_account)?;
+        let after = head.lines.saturating_sub(limit.into());
+        let links = self.store.audit_links(after, limit).await;
+        let mut links = links.map_err(of_account)?;
+        links.reverse();
+        Ok(links)
     }
 
     /// Now, in whole microseconds: what storage can keep, so that what is returned here is what is read back later.

@@ -3,6 +3,7 @@
 use async_trait::async_trait;
 use time::{Date, OffsetDateTime};
 
+use crate::chain::{AuditHead, AuditLink};
 use crate::model::{
     Account, AccountId, AuditEntry, KeyHash, KeyId, KeyRecord, Overrides, OverridesChange,
     Suspension, UsageBatch, UsageCounts, UsageKey,
@@ -43,7 +44,7 @@ pub trait AccountStore: Send + Sync {
         audit: &AuditEntry,
     ) -> Result<(), StoreError>;
 
-    /// Changes the ceilings and returns what then stands. The store itself merges, so that two changes at one time, each of
+    /// Changes the ceilings and returns what then stands. Overrides whose end has come at `audit.at` are gone before the change. The store itself merges, so that two changes at one time, each of
     /// another ceiling, are both kept.
     async fn change_overrides(
         &self,
@@ -87,6 +88,19 @@ pub trait AccountStore: Send + Sync {
 
     /// The account's audit trail, newest first, at most `limit` lines.
     async fn audit(&self, account: &AccountId, limit: u32) -> Result<Vec<AuditEntry>, StoreError>;
+
+    /// Where the chain of the whole trail ends.
+    async fn audit_head(&self) -> Result<AuditHead, StoreError>;
+
+    /// Lines of the whole trail in the chain's order, from number `after` + 1 on, at most `limit`.
+    async fn audit_links(&self, after: u64, limit: u32) -> Result<Vec<AuditLink>, StoreError>;
+
+    /// Accounts whose e-mail address begins so, in its order, at most `limit`.
+    async fn accounts_by_email_prefix(
+        &self,
+        prefix: &str,
+        limit: u32,
+    ) -> Result<Vec<Account>, StoreError>;
 }
 
 /// Usage counters.

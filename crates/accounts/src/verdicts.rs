@@ -50,6 +50,8 @@ pub(crate) struct Known {
     pub(crate) suspended: bool,
     pub(crate) revoked: bool,
     pub(crate) expires_at: Option<OffsetDateTime>,
+    /// When the caller's ceilings are the defaults again.
+    pub(crate) limits_until: Option<OffsetDateTime>,
 }
 
 impl From<(KeyRecord, Account)> for Known {
@@ -58,6 +60,7 @@ impl From<(KeyRecord, Account)> for Known {
             suspended: account.suspension.is_some(),
             revoked: key.revoked_at.is_some(),
             expires_at: key.expires_at,
+            limits_until: account.overrides.until,
             caller: Caller::from((key, account)),
         }
     }

@@ -26,6 +26,7 @@ macro_rules! listing_store_contract {
             a_lost_scan_changes_nothing
             listings_come_back_whole_by_key_and_by_building
             events_are_found_by_area_time_type_and_number
+            what_is_withheld_goes_and_what_is_concealed_loses_its_address
         }
     };
     (@ $store:expr, $($case:ident)+) => {
@@ -161,7 +162,7 @@ pub async fn a_finished_scan_is_whole_and_numbered(store: &dyn ListingStore) {
     let (one, mut two) = (made("10003", 1), made("10003", 2));
     let finish = Finish {
         known: vec![known(one.clone()), known(two.clone())],
-        events: vec![],
+        ..Finish::default()
     };
     let first = scanned(store, "10003", NOW, &finish).await.unwrap();
     two.listing.status = ListingStatus::OffMarket;
@@ -173,7 +174,7 @@ pub async fn a_finished_scan_is_whole_and_numbered(store: &dyn ListingStore) {
     let later = NOW + Duration::days(1);
     let finish = Finish {
         known: vec![gone.clone()],
-        events: vec![],
+        ..Finish::default()
     };
     let second = scanned(store, "10003", later, &finish).await.unwrap();
     assert!(second > first);
@@ -196,6 +197,7 @@ pub async fn a_lost_scan_changes_nothing(store: &dyn ListingStore) {
     let finish = Finish {
         events: vec![update(&row, ListingEventType::NewListing, NOW)],
         known: vec![known(row)],
+        ..Finish::default()
     };
     let ended = store.finish_scan(area, lost.id, NOW, &finish).await;
     assert_eq!(ended, Err(ListingStoreError::ScanLost));
@@ -244,7 +246,7 @@ pub async fn listings_come_back_whole_by_key_and_by_building(store: &dyn Listing
     let all = [&one, &past, &lot, &other].map(|row| known(row.clone()));
     let finish = Finish {
         known: all.to_vec(),
-        events: vec![],
+        ..Finish::default()
     };
     scanned(store, "10005", NOW, &finish).await.unwrap();
     let keys = [one.key(), made("10005", 9).key()];
@@ -271,11 +273,11 @@ pub async fn events_are_found_by_area_time_type_and_number(store: &dyn ListingSt
     let later = NOW + Duration::days(1);
     for at in [NOW, later] {
         let finish = Finish {
-            known: vec![],
             events: vec![
                 update(&one, ListingEventType::PriceDrop, at),
                 update(&rental, ListingEventType::NewListing, at),
             ],
+            ..Finish::default()
         };
         scanned(store, "10006", at, &finish).await.unwrap();
     }
@@ -346,6 +348,51 @@ pub async fn events_are_found_by_area_time_type_and_number(store: &dyn ListingSt
         ..update(&one, ListingEventType::PriceDrop, at)
     });
     assert_eq!(whole, expected);
+}
+
+/// A listing that may not be shown takes its events along, whatever area they were seen in; one whose address may not be
+/// shown keeps them without it.
+pub async fn what_is_withheld_goes_and_what_is_concealed_loses_its_address(
+    store: &dyn ListingStore,
+) {
+    let area = "10008";
+    let (gone, mut hidden, kept) = (made(area, 1), made(area, 2), made(area, 3));
+    let all = [&gone, &hidden, &kept];
+    let finish = Finish {
+        known: all.map(|row| known(row.clone())).to_vec(),
+        events: all
+            .map(|row| update(row, ListingEventType::NewListing, NOW))
+            .to_vec(),
+        ..Finish::default()
+    };
+    scanned(store, area, NOW, &finish).await.unwrap();
+    crate::conceal(&mut hidden.listing);
+    hidden.display = crate::Display::WithoutAddress;
+    let finish = Finish {
+        known: vec![known(hidden.clone())],
+        events: vec![update(&hidden, ListingEventType::PriceDrop, NOW)],
+        withheld: vec![gone.key(), made(area, 9).key()],
+        concealed: vec![hidden.key()],
+    };
+    scanned(store, area, NOW, &finish).await.unwrap();
+    let mut left = store.known(zip(area)).await.unwrap();
+    left.sort_by_key(|known| known.row.listing.source_listing_id.clone());
+    assert_eq!(left, [known(hidden.clone()), known(kept.clone())]);
+    let query = EventQuery {
+        zips: vec![zip(area)],
+        listing_type: ListingType::Sale,
+        from: NOW,
+        to: NOW + Duration::SECOND,
+        after: 0,
+    };
+    let heads = store.event_heads(&query, 10).await.unwrap();
+    let ids: Vec<u64> = heads.iter().map(|head| head.id).collect();
+    let events = store.events(&ids).await.unwrap();
+    let listings: Vec<_> = events.into_iter().map(|event| event.listing).collect();
+    assert_eq!(
+        listings,
+        [hidden.listing.clone(), kept.listing, hidden.listing]
+    );
 }
 
 #[cfg(test)]

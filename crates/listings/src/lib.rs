@@ -20,4 +20,4 @@ pub use area::{Area, AreaError};
 pub use clean::Dropped;
 pub use index::{Found, ListingIndex, ListingView, Snapshot};
 pub use listings::{CACHED, Entitlement, Listings, NOT_WARM, NotAnArea};
-pub use row::{ListingKey, NotAKey, Row};
+pub use row::{Display, ListingKey, NotAKey, Row, conceal};

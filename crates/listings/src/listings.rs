@@ -148,6 +148,12 @@ impl Listings {
         self.source.as_ref().map_or(&[], |(_, areas)| areas.zips())
     }
 
+    /// Whether the feed may be asked for every area of the city.
+    pub fn is_entitled_to_all(&self) -> bool {
+        // Both are the city's ZIPs alone, none twice.
+        self.entitled().len() == city_zips().len()
+    }
+
     /// The areas as storage had them at the last look.
     pub fn areas(&self) -> Arc<BTreeMap<Zip, AreaState>> {
         self.areas.load_full()
@@ -278,11 +284,12 @@ impl Listings {
             };
             match (live.get(&zip), count) {
                 (Some(true), _) => note(self.source_name().unwrap_or(NOT_WARM), found),
-                (Some(false), Some(_)) => {
+                (Some(false), _) => {
                     note(self.source_name().unwrap_or(NOT_WARM), SourceStatus::Error);
                 }
                 (None, Some(_)) => note(CACHED, found),
-                (Some(false) | None, None) => note(NOT_WARM, SourceStatus::Error),
+                // Never scanned, and no live call can be made just now.
+                (None, None) => note(NOT_WARM, SourceStatus::Error),
             }
         }
         kinds

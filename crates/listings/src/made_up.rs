@@ -5,7 +5,7 @@ use brownstone_domain::{
 };
 use time::{Date, Duration, OffsetDateTime, macros::datetime};
 
-use crate::{Row, clean, feed::blank};
+use crate::{Display, Row, clean, feed::blank};
 
 /// When made-up listings are seen: noon, 28 November 2026.
 pub const NOW: OffsetDateTime = datetime!(2026-11-28 12:00 UTC);
@@ -66,6 +66,7 @@ pub fn row(number: u64) -> Row {
     Row {
         listing,
         new_construction: Some(false),
+        display: Display::Whole,
     }
 }
 

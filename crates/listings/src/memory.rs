@@ -10,7 +10,7 @@ use brownstone_domain::{Bbl, Bin, ListingUpdate, Zip};
 use time::OffsetDateTime;
 
 use crate::{
-    ListingKey, Row,
+    ListingKey, Row, conceal,
     store::{
         AreaState, EventHead, EventQuery, Finish, Known, ListingStore, ListingStoreError, OpenScan,
     },
@@ -132,6 +132,18 @@ impl ListingStore for MemoryListings {
                 ..update.clone()
             };
             state.events.insert(event_id, (zip, update));
+        }
+        let key_of = |update: &ListingUpdate| update.listing.listing_key.parse().ok();
+        for key in &finish.withheld {
+            state.listings.remove(key);
+            state
+                .events
+                .retain(|_, (_, update)| key_of(update) != Some(*key));
+        }
+        for (_, update) in state.events.values_mut() {
+            if key_of(update).is_some_and(|key| finish.concealed.contains(&key)) {
+                conceal(&mut update.listing);
+            }
         }
         let version = state.next();
         let first = state

@@ -58,6 +58,33 @@ impl FromStr for ListingKey {
     }
 }
 
+/// What may be shown of a listing, by the word of who offers the home.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Display {
+    /// All of it.
+    #[default]
+    Whole,
+    /// All but where it is; see [`conceal`].
+    WithoutAddress,
+    /// Nothing: such a row tells whose listing to drop, and nothing else.
+    Withheld,
+}
+
+/// Takes away everything that tells where a listing is more closely than its ZIP does: the address and its parts, the lot,
+/// the building, the place, and the link, which often spells the address out.
+pub fn conceal(listing: &mut Listing) {
+    listing.address = None;
+    listing.house_number = None;
+    listing.street = None;
+    listing.unit = None;
+    listing.bbl = None;
+    listing.bin = None;
+    listing.latitude = None;
+    listing.longitude = None;
+    listing.listing_url = None;
+}
+
 /// A listing with what the contract does not show.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Row {
@@ -65,6 +92,9 @@ pub struct Row {
     pub listing: Listing,
     /// Whether the home is newly built; `None` where the feed does not say.
     pub new_construction: Option<bool>,
+    /// What of it may be shown. What may not is not in `listing` either.
+    #[serde(default)]
+    pub display: Display,
 }
 
 impl Row {

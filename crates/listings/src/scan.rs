@@ -7,17 +7,17 @@ use std::{
 };
 
 use brownstone_address::geocoder::{Geocoder, ResolveError, Resolved};
-use brownstone_domain::{Clock, Listing, Zip};
+use brownstone_domain::{Clock, Listing, ListingType, Zip};
 use futures::future::join_all;
 use tokio::time::Instant;
 
 use crate::{
-    ListingIndex, Row, Snapshot,
+    Display, ListingIndex, ListingKey, Row, Snapshot,
     area::{borough_of, neighborhood_of, post_office_of},
     clean::Dropped,
     diff::{difference, without_duplicates},
     feed::{FeedError, ListingFeed},
-    store::{Known, ListingStore, ListingStoreError},
+    store::{Finish, Known, ListingStore, ListingStoreError, OpenScan},
 };
 
 /// How long a scan that was broken off may be gone on with. After that the feed has moved on.
@@ -50,6 +50,10 @@ pub struct ScanReport {
     pub listings: usize,
     /// Those that offer a home twice.
     pub duplicates: u64,
+    /// Those that may not be shown, by the word of who offers them; not among the listings.
+    pub withheld: usize,
+    /// Those of which all but the address may be shown.
+    pub concealed: usize,
     /// Those without a building.
     pub unplaced: usize,
     /// Events.
@@ -107,12 +111,111 @@ impl Scanner {
     /// # Errors
     /// When the scan was not completed: nothing that anybody sees has changed.
     pub async fn scan(&self, zip: Zip, within: Duration) -> Result<ScanReport, ScanError> {
+        let mut report = ScanReport::default();
+        let scan = self.read(zip, within, &mut report).await?;
+        let mut known = self.store.known(zip).await?;
+        let baseline = !self
+            .store
+            .areas()
+            .await?
+            .iter()
+            .any(|area| area.zip == zip && area.first_snapshot_at.is_some());
+        let staged = self.store.staged(zip, scan.id).await?;
+        let (withheld, staged, count) = self.without_withheld(staged);
+        report.withheld = count;
+        let mut rows: Vec<Row> = staged
+            .into_iter()
+            // Feeds have their own ideas of a ZIP; what they say of the listing counts.
+            .filter(|row| row.listing.zip_code.is_none_or(|of| of == zip))
+            .collect();
+        report.listings = rows.len();
+        // Without a word: that it left the market would tell of it.
+        known.retain(|known| !withheld.contains(&known.row.key()));
+        let concealed: Vec<ListingKey> = rows
+            .iter()
+            .filter(|row| row.display == Display::WithoutAddress)
+            .map(Row::key)
+            .collect();
+        report.concealed = concealed.len();
+        self.place(zip, &mut rows, &known).await;
+        report.unplaced = rows.iter().filter(|row| row.listing.bbl.is_none()).count();
+        let keys = known
+            .iter()
+            .map(|known| known.row.key())
+            .collect::<BTreeSet<_>>();
+        let (rows, duplicates) = without_duplicates(rows, &keys);
+        report.duplicates = duplicates;
+        let at = self.clock.now();
+        let finish = Finish {
+            withheld: withheld.into_iter().collect(),
+            concealed,
+            ..difference(known, rows, baseline, at)
+        };
+        report.events = finish.events.len();
+        report.version = self.store.finish_scan(zip, scan.id, at, &finish).await?;
+        let rows: Vec<Row> = finish.known.into_iter().map(|known| known.row).collect();
+        self.index.put([Snapshot::new(zip, report.version, &rows)]);
+        let values: u64 = report.dropped.values().sum();
+        tracing::info!(
+            %zip,
+            listings = report.listings,
+            duplicates = report.duplicates,
+            withheld = report.withheld,
+            concealed = report.concealed,
+            unplaced = report.unplaced,
+            events = report.events,
+            dropped = values,
+            dropped_by_field = ?report.dropped,
+            "an area was scanned"
+        );
+        Ok(report)
+    }
+
+    /// Reads all pages. Where they hold fewer listings than the feed counted, once more from the beginning: what went
+    /// meanwhile is not in the new count, and a page that was cut short is whole now.
+    async fn read(
+        &self,
+        zip: Zip,
+        within: Duration,
+        report: &mut ScanReport,
+    ) -> Result<OpenScan, ScanError> {
         let now = self.clock.now();
-        let scan = self
+        let mut scan = self
             .store
             .open_scan(zip, self.feed.name(), now, now - RESUMABLE)
             .await?;
-        let mut report = ScanReport::default();
+        let mut again = true;
+        loop {
+            match self.pages(zip, &scan, within, &mut report.dropped).await {
+                Ok(()) => return Ok(scan),
+                Err(ScanError::Feed(short @ FeedError::Short { .. })) => {
+                    // What is staged is of no use: nobody goes on with it.
+                    let now = self.clock.now();
+                    let none_is_so_new = now + RESUMABLE;
+                    scan = self
+                        .store
+                        .open_scan(zip, self.feed.name(), now, none_is_so_new)
+                        .await?;
+                    report.dropped.clear();
+                    if !again {
+                        return Err(short.into());
+                    }
+                    tracing::warn!(%zip, %short, "an area is read anew");
+                    again = false;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Stages the pages from where a scan is to the last.
+    async fn pages(
+        &self,
+        zip: Zip,
+        scan: &OpenScan,
+        within: Duration,
+        dropped: &mut Dropped,
+    ) -> Result<(), ScanError> {
         let mut cursor = scan.cursor.clone();
         // A scan with staged pages and no cursor had read its last page.
         let mut more = cursor.is_some() || scan.pages == 0;
@@ -132,41 +235,31 @@ impl Scanner {
             self.store
                 .stage(zip, scan.id, &page.rows, page.next.as_deref())
                 .await?;
-            self.count(&page.dropped, &mut report.dropped);
+            self.count(&page.dropped, dropped);
             cursor = page.next;
             more = cursor.is_some();
             pages += 1;
         }
-        let known = self.store.known(zip).await?;
-        let baseline = !self
-            .store
-            .areas()
-            .await?
-            .iter()
-            .any(|area| area.zip == zip && area.first_snapshot_at.is_some());
-        let staged = self.store.staged(zip, scan.id).await?;
-        let mut rows: Vec<Row> = staged
+        Ok(())
+    }
+
+    /// The keys of listings that may not be shown, the rows of all others, and how many are withheld. A listing is withheld as whatever it is
+    /// offered: the key has the listing type in it, which such a row need not say.
+    fn without_withheld(&self, staged: Vec<Row>) -> (BTreeSet<ListingKey>, Vec<Row>, usize) {
+        let (withheld, others): (Vec<Row>, Vec<Row>) = staged
             .into_iter()
-            // Feeds have their own ideas of a ZIP; what they say of the listing counts.
-            .filter(|row| row.listing.zip_code.is_none_or(|of| of == zip))
-            .collect();
-        report.listings = rows.len();
-        self.place(zip, &mut rows, &known).await;
-        report.unplaced = rows.iter().filter(|row| row.listing.bbl.is_none()).count();
-        let keys = known
+            .partition(|row| row.display == Display::Withheld);
+        let feed = self.feed.name();
+        let ids = withheld
             .iter()
-            .map(|known| known.row.key())
-            .collect::<BTreeSet<_>>();
-        let (rows, duplicates) = without_duplicates(rows, &keys);
-        report.duplicates = duplicates;
-        let at = self.clock.now();
-        let finish = difference(known, rows, baseline, at);
-        report.events = finish.events.len();
-        report.version = self.store.finish_scan(zip, scan.id, at, &finish).await?;
-        let rows: Vec<Row> = finish.known.into_iter().map(|known| known.row).collect();
-        self.index.put([Snapshot::new(zip, report.version, &rows)]);
-        tracing::debug!(%zip, ?report, "an area was scanned");
-        Ok(report)
+            .filter_map(|row| Some(row.listing.sources.get(feed)?.listing_id.as_str()));
+        let keys: BTreeSet<ListingKey> = ids
+            .flat_map(|id| ListingType::ALL.iter().map(move |of| (*of, id)))
+            .map(|(of, id)| ListingKey::of(feed, of, id))
+            .collect();
+        let shown = |row: &Row| !keys.contains(&row.key());
+        let others = others.into_iter().filter(shown).collect();
+        (keys, others, withheld.len())
     }
 
     fn count(&self, page: &Dropped, report: &mut Dropped) {
@@ -200,9 +293,12 @@ impl Scanner {
         let mut asked: BTreeSet<String> = BTreeSet::new();
         for row in rows.iter_mut() {
             let key = row.key();
+            let concealed = row.display != Display::Whole;
             let listing = &mut row.listing;
             listing.zip_code = Some(zip);
-            if let Some(old) = before.get(&key).filter(|old| same_place(old, listing)) {
+            if concealed {
+                // Where it is stays unknown.
+            } else if let Some(old) = before.get(&key).filter(|old| same_place(old, listing)) {
                 copy_place(listing, old);
             } else if let Some(text) = question(listing, zip) {
                 asked.insert(text);
@@ -221,8 +317,10 @@ impl Scanner {
             answers.extend(join_all(asked).await.into_iter().flatten());
         }
         for row in rows {
+            let concealed = row.display != Display::Whole;
             let listing = &mut row.listing;
-            if listing.bbl.is_none()
+            if !concealed
+                && listing.bbl.is_none()
                 && let Some(text) = question(listing, zip)
                 && let Some(resolved) = answers.get(&text)
             {

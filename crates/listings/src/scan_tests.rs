@@ -25,6 +25,8 @@ fn zip() -> Zip {
 struct Script {
     rows: Mutex<Vec<Row>>,
     failures: Mutex<VecDeque<usize>>,
+    /// Places whose page is cut to half: only the count tells.
+    short: Mutex<VecDeque<usize>>,
     asked: Mutex<Vec<Option<String>>>,
 }
 
@@ -50,6 +52,14 @@ impl ListingFeed for Script {
         }
         let rows = self.rows.lock().unwrap();
         let next = from + 2;
+        let mut short = self.short.lock().unwrap();
+        if short.front() == Some(&from) {
+            short.pop_front();
+            return Err(FeedError::Short {
+                counted: rows.len() as u64,
+                given: from as u64 + 1,
+            });
+        }
         let mut page: Vec<Row> = rows.iter().skip(from).take(2).cloned().collect();
         for row in &mut page {
             row.listing.first_seen_at = now;
@@ -183,6 +193,51 @@ async fn a_scan_that_broke_off_long_ago_is_begun_anew() {
 }
 
 #[tokio::test]
+async fn a_scan_that_is_short_is_read_anew_once_and_removes_nothing() {
+    let bench = bench();
+    let rows = || (0..5).map(row).collect::<Vec<Row>>();
+    bench.scan(rows()).await.unwrap();
+    let asked = || -> Vec<String> {
+        let asked = std::mem::take(&mut *bench.script.asked.lock().unwrap());
+        let asked = asked.into_iter();
+        asked
+            .map(|cursor| cursor.unwrap_or_else(|| "-".into()))
+            .collect()
+    };
+    asked();
+    // Once short: the second reading is whole.
+    bench.clock.advance(time::Duration::DAY);
+    bench.script.short.lock().unwrap().push_back(2);
+    assert_eq!(bench.scan(rows()).await.unwrap().listings, 5);
+    assert_eq!(asked(), ["-", "2", "-", "2", "4"]);
+    // Always short: nothing is swapped in, and nothing is gone on with.
+    for _ in 0..3 {
+        bench.clock.advance(time::Duration::DAY);
+        bench.script.short.lock().unwrap().extend([2, 2]);
+        let outcome = bench.scan(rows()).await;
+        assert!(
+            matches!(
+                outcome,
+                Err(ScanError::Feed(FeedError::Short {
+                    counted: 5,
+                    given: 3
+                }))
+            ),
+            "{outcome:?}"
+        );
+        assert_eq!(asked(), ["-", "2", "-", "2"]);
+        assert_eq!(bench.shown(), 5);
+    }
+    assert_eq!(bench.events().await, []);
+    let areas = bench.store.areas().await.unwrap();
+    let scanned = areas[0].last_complete_scan_at;
+    assert_eq!(scanned, Some(NOW + time::Duration::DAY));
+    // Whole again, moments later.
+    assert_eq!(bench.scan(rows()).await.unwrap().listings, 5);
+    assert_eq!(asked(), ["-", "2", "4"]);
+}
+
+#[tokio::test]
 async fn a_feed_that_leads_in_circles_is_left() {
     struct Circle;
     #[async_trait]
@@ -213,6 +268,144 @@ async fn a_feed_that_leads_in_circles_is_left() {
     );
     let outcome = scanner.scan(zip(), Duration::from_secs(1)).await;
     assert!(matches!(outcome, Err(ScanError::Endless(_))));
+}
+
+/// A row of a feed by which its listing may not be shown.
+fn withheld(number: u64) -> Row {
+    let id = row(number).listing.source_listing_id;
+    Row {
+        listing: crate::feed::blank("reso", ListingType::Rental, &id, None, NOW),
+        new_construction: None,
+        display: Display::Withheld,
+    }
+}
+
+#[tokio::test]
+async fn a_listing_that_is_withheld_is_nowhere_and_nothing_tells_of_it() {
+    let bench = bench();
+    let rows: Vec<Row> = [row(0), withheld(1)].into();
+    let report = bench.scan(rows).await.unwrap();
+    assert_eq!((report.listings, report.withheld), (1, 1));
+    assert_eq!(bench.shown(), 1);
+    // It is shown, changes, and is withheld again, as another listing type than it was.
+    bench.clock.advance(time::Duration::DAY);
+    bench.scan((0..2).map(row).collect()).await.unwrap();
+    assert_eq!((bench.shown(), bench.events().await.len()), (2, 1));
+    bench.clock.advance(time::Duration::DAY);
+    let report = bench.scan([row(0), withheld(1)].into()).await.unwrap();
+    assert_eq!((report.withheld, report.events), (1, 0));
+    assert_eq!(bench.shown(), 1);
+    assert_eq!(bench.events().await, [], "no removal, and what was is gone");
+    let known = bench.store.known(zip()).await.unwrap();
+    let keys: Vec<_> = known.iter().map(|known| known.row.key()).collect();
+    assert_eq!(keys, [row(0).key()]);
+    // A page that moved while it was read has it twice, once as it was before.
+    let report = bench.scan([row(0), row(1), withheld(1)].into()).await;
+    assert_eq!(report.unwrap().listings, 1);
+    // Neither does a home that is offered again under another identifier tell of it.
+    bench.clock.advance(time::Duration::DAY);
+    let mut again = row(1);
+    again.listing.source_listing_id = "again".into();
+    again.listing.listing_key = ListingKey::of("reso", ListingType::Sale, "again").to_string();
+    bench
+        .scan([row(0), again, withheld(1)].into())
+        .await
+        .unwrap();
+    let events = bench.events().await;
+    assert_eq!(
+        events,
+        [(ListingEventType::NewListing, 3, "again".to_owned())]
+    );
+}
+
+#[tokio::test]
+async fn a_listing_without_its_address_is_shown_and_found_in_no_building() {
+    let bench = bench();
+    let open = row(1);
+    let bin = open.listing.bin;
+    bench.scan([row(0)].into()).await.unwrap();
+    bench.clock.advance(time::Duration::DAY);
+    bench.scan([row(0), open.clone()].into()).await.unwrap();
+    assert_eq!(bench.store.in_building(None, bin).await.unwrap().len(), 1);
+    bench.clock.advance(time::Duration::DAY);
+    let mut hidden = open.clone();
+    crate::conceal(&mut hidden.listing);
+    hidden.display = Display::WithoutAddress;
+    hidden.listing.list_price = Some(Dollars::from_cents(90_000_000));
+    let report = bench.scan([row(0), hidden.clone()].into()).await.unwrap();
+    assert_eq!((report.listings, report.concealed), (2, 1));
+    assert_eq!(bench.shown(), 2);
+    assert!(bench.store.in_building(None, bin).await.unwrap().is_empty());
+    let kept = bench.store.listings(&[hidden.key()]).await.unwrap();
+    let events = bench.store.events(&(0..100).collect::<Vec<_>>()).await;
+    let events = events.unwrap();
+    assert_eq!(events.len(), 2, "it came, and its price fell");
+    let told = events.iter().map(|event| &event.listing);
+    for listing in told.chain(kept.iter().map(|known| &known.row.listing)) {
+        let text = serde_json::to_string(listing).unwrap();
+        for secret in [
+            open.listing.address.as_deref(),
+            open.listing.unit.as_deref(),
+            Some("5 AVENUE"),
+        ] {
+            assert!(!text.contains(secret.unwrap()), "{text}");
+        }
+        assert_eq!((listing.bin, listing.bbl), (None, None));
+        assert_eq!(listing.zip_code, Some(zip()));
+    }
+    // The address is told again.
+    bench.scan([row(0), open].into()).await.unwrap();
+    assert_eq!(bench.store.in_building(None, bin).await.unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn a_question_says_how_it_was_answered() {
+    use brownstone_domain::SourceStatus::{Error, Gated, NotFound, Ok};
+    let bench = bench();
+    *bench.script.rows.lock().unwrap() = (0..3).map(row).collect();
+    let entitled = crate::Entitlement::parse("10001,10002").unwrap();
+    let listings = crate::Listings::new(
+        Arc::clone(&bench.index),
+        Arc::<MemoryListings>::clone(&bench.store),
+        Arc::<ManualClock>::clone(&bench.clock),
+        Some((bench.scanner, entitled)),
+    );
+    let ask = async |zips: &[&str]| {
+        let area = crate::Area {
+            zips: zips.iter().map(|zip| zip.parse().unwrap()).collect(),
+            one_place: false,
+        };
+        let deadline = Instant::now() + Duration::from_secs(5);
+        listings.ready(&area, deadline).await
+    };
+    let is = |said: &[(&str, _)]| -> brownstone_domain::ListingSourceStatus {
+        said.iter()
+            .map(|(kind, status)| ((*kind).to_owned(), *status))
+            .collect()
+    };
+    let fail = || bench.script.failures.lock().unwrap().push_back(0);
+    assert_eq!(ask(&["10003"]).await, is(&[("not_warm", Gated)]));
+    fail();
+    assert_eq!(ask(&["10001"]).await, is(&[("reso", Error)]));
+    // It is left alone for a minute: no live call can be made.
+    assert_eq!(ask(&["10001"]).await, is(&[("not_warm", Error)]));
+    bench.clock.advance(time::Duration::seconds(61));
+    assert_eq!(ask(&["10001"]).await, is(&[("reso", Ok)]));
+    assert_eq!(ask(&["10001"]).await, is(&[("cached", Ok)]));
+    let both = is(&[("cached", Ok), ("reso", NotFound)]);
+    assert_eq!(ask(&["10001", "10002"]).await, both);
+    // One key for a kind of call, with the worst of its areas.
+    let three = is(&[("cached", NotFound), ("not_warm", Gated)]);
+    assert_eq!(ask(&["10001", "10002", "10003"]).await, three);
+    bench.clock.advance(time::Duration::days(2));
+    fail();
+    let stale = ask(&["10001"]).await;
+    assert_eq!(stale, is(&[("reso", Error)]));
+    assert_eq!(
+        ask(&["10001"]).await,
+        is(&[("cached", Ok)]),
+        "what is known is shown"
+    );
 }
 
 /// Draws without chance.
@@ -328,8 +521,7 @@ async fn months_of_scans_give_exactly_the_expected_events() {
                     let mut row = row(home as u64);
                     row.listing.source_listing_id = id.to_string();
                     row.listing.listing_key =
-                        crate::ListingKey::of("reso", ListingType::Sale, &id.to_string())
-                            .to_string();
+                        ListingKey::of("reso", ListingType::Sale, &id.to_string()).to_string();
                     row.listing.list_price = Some(Dollars::from_cents(price * 100));
                     row.listing.status = if on {
                         ListingStatus::Active

@@ -67,6 +67,10 @@ pub struct Finish {
     pub known: Vec<Known>,
     /// What happened, in order; each `event_id` is 0 until storage gives it a number.
     pub events: Vec<ListingUpdate>,
+    /// Listings that may not be shown: they are dropped, and everything that ever happened to them. Most are not there.
+    pub withheld: Vec<ListingKey>,
+    /// Listings whose address may not be shown: what happened to them before loses it ([`crate::conceal`]).
+    pub concealed: Vec<ListingKey>,
 }
 
 /// Which events are asked for.
@@ -149,8 +153,8 @@ pub trait ListingStore: Send + Sync {
     /// Every listing of an area, those that left the market included.
     async fn known(&self, zip: Zip) -> Result<Vec<Known>, ListingStoreError>;
 
-    /// Ends a scan: keeps its listings, numbers its events, gives the area a new version and drops what was staged; all of
-    /// it or nothing. Returns the version.
+    /// Ends a scan: keeps its listings, numbers its events, drops what is withheld, conceals what is concealed, gives the area
+    /// a new version and drops what was staged; all of it or nothing. Returns the version.
     ///
     /// # Errors
     /// [`ListingStoreError::ScanLost`] when the scan is no longer open; nothing is changed then.

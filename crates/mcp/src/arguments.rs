@@ -256,6 +256,12 @@ const ROWS: &[Row] = {
             Number(0.0, 50.0),
             "Bathrooms of the subject, in halves. Example: 1.5.",
         ),
+        of(
+            GetRentalEstimates,
+            "living_area_sqft",
+            Integer(1, 1_000_000),
+            "Living area of the subject in square feet. Example: 950.",
+        ),
         all(
             "living_area_sqft",
             Integer(1, 10_000_000),
@@ -263,12 +269,12 @@ const ROWS: &[Row] = {
         ),
         all(
             "year_built",
-            Integer(1600, 2100),
+            Integer(1650, 2100),
             "Year the subject was built. Example: 1931.",
         ),
         all(
             "units",
-            Integer(1, 100_000),
+            Integer(1, 20_000),
             "Homes in the subject building. Example: 2.",
         ),
         all(
@@ -320,7 +326,7 @@ const ROWS: &[Row] = {
         ),
         all(
             "max_age_days",
-            Integer(1, 3_650),
+            Integer(1, 365),
             "Oldest rental listing to use, in days; default 30. Example: 60.",
         ),
         all(
@@ -555,6 +561,48 @@ mod tests {
             });
             assert!(used, "{name}");
         }
+    }
+
+    /// What the operation says of one argument beside those it must have; `None` for an operation whose reader needs more.
+    fn accepts(operation: Operation, name: &str, value: Value) -> Option<bool> {
+        use brownstone_service::{comps, rates, rentals, search};
+        let mut body = Map::new();
+        let base = match operation {
+            Operation::GetComps | Operation::GetRentalEstimates => Some(("address", "1000477501")),
+            Operation::SearchListings => Some(("location", "11215")),
+            _ => None,
+        };
+        body.extend(base.map(|(name, value)| (name.to_owned(), value.into())));
+        body.insert(name.to_owned(), value);
+        match operation {
+            Operation::GetComps => Some(comps::fields(&body).is_ok()),
+            Operation::GetRentalEstimates => Some(rentals::fields(&body).is_ok()),
+            Operation::SearchListings => Some(search::fields(&body).is_ok()),
+            Operation::GetMortgageRates => Some(rates::fields(&body).is_ok()),
+            _ => None,
+        }
+    }
+
+    #[test]
+    fn what_a_schema_bounds_the_operation_accepts() {
+        let mut tried = 0;
+        for spec in OPERATIONS.iter().filter(|spec| spec.mcp_tool.is_some()) {
+            for name in spec.fields {
+                let (kind, _) = argument(spec.operation, name).expect("a row");
+                let bounds = match kind {
+                    Kind::Integer(least, most) => [json!(least), json!(most)],
+                    Kind::Number(least, most) => [json!(least), json!(most)],
+                    _ => continue,
+                };
+                for bound in bounds {
+                    if let Some(accepted) = accepts(spec.operation, name, bound.clone()) {
+                        assert!(accepted, "{} of {}: {bound}", name, spec.name);
+                        tried += 1;
+                    }
+                }
+            }
+        }
+        assert!(tried > 30, "{tried}");
     }
 
     fn read(operation: Operation, arguments: Value) -> Value {

@@ -384,6 +384,7 @@ impl Inner {
             Some(mut report) => {
                 report.merge(assembly.entries, now);
                 report.building = assembly.building;
+                report.asked_under = self.registry.mark();
                 report
             }
             None => Box::new(StoredReport {
@@ -391,6 +392,7 @@ impl Inner {
                 first_assembled_at: now,
                 attempted_at: now,
                 entries: assembly.entries,
+                asked_under: self.registry.mark(),
             }),
         };
         let life = report.life();

@@ -14,6 +14,7 @@ pub const PARTIAL_WAIT: Duration = Duration::minutes(10);
 pub struct RegistryView {
     sources: Vec<(String, bool)>,
     fingerprint: String,
+    mark: u64,
 }
 
 impl RegistryView {
@@ -26,11 +27,27 @@ impl RegistryView {
         let fingerprint = sources
             .iter()
             .map(|(key, gated)| format!("{key}{}", if *gated { "-" } else { "+" }))
-            .collect();
+            .collect::<String>();
         Self {
+            mark: mark_of(&fingerprint),
             sources,
             fingerprint,
         }
+    }
+
+    /// The same with what `gated` answers depend on besides: the areas that a licence covers, for one. Where it changes,
+    /// sources that were gated are asked again.
+    #[must_use]
+    pub fn on_terms(mut self, terms: &str) -> Self {
+        self.fingerprint.push('=');
+        self.fingerprint.push_str(terms);
+        self.mark = mark_of(&self.fingerprint);
+        self
+    }
+
+    /// A short mark of the fingerprint, for a report to remember.
+    pub const fn mark(&self) -> u64 {
+        self.mark
     }
 
     /// Keys and gates in registry order.
@@ -38,10 +55,17 @@ impl RegistryView {
         &self.sources
     }
 
-    /// Text that changes with the set of sources, their order and their gates.
+    /// Text that changes with the set of sources, their order, their gates and their terms.
     pub fn fingerprint(&self) -> &str {
         &self.fingerprint
     }
+}
+
+/// FNV-1a, which is the same in every release. A clash would only keep a `gated` answer until its report expires.
+fn mark_of(text: &str) -> u64 {
+    text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    })
 }
 
 /// What the rules need to know of a report.
@@ -50,6 +74,8 @@ pub struct Life {
     first_assembled_at: OffsetDateTime,
     attempted_at: OffsetDateTime,
     statuses: Vec<(String, SourceStatus)>,
+    /// The mark of the registry under which sources were last asked; 0 where nobody knows.
+    asked_under: u64,
 }
 
 /// What to do with a report.
@@ -74,7 +100,15 @@ impl Life {
             first_assembled_at: first,
             attempted_at: attempted,
             statuses,
+            asked_under: 0,
         }
+    }
+
+    /// The same, with the mark of the registry under which its sources were last asked.
+    #[must_use]
+    pub const fn asked_under(mut self, mark: u64) -> Self {
+        self.asked_under = mark;
+        self
     }
 
     /// When the report was first assembled; a re-run does not move it.
@@ -129,7 +163,8 @@ impl Life {
 /// The rules.
 ///
 /// A source that the report lacks, or that is no longer gated, is asked at the next lookup; one that erred when the
-/// report's wait is over; one that answered never, until the report expires.
+/// report's wait is over; one that answered never, until the report expires. One that is not gated and said so of this
+/// building, since its licence does not cover it, has answered, until the registry or its terms change.
 pub fn lifecycle(report: &Life, registry: &RegistryView, now: OffsetDateTime) -> Step {
     if now >= report.expires_at() {
         return Step::Assemble;
@@ -140,7 +175,7 @@ pub fn lifecycle(report: &Life, registry: &RegistryView, now: OffsetDateTime) ->
         .iter()
         .filter(|(key, gated)| match report.status_of(key) {
             None => true,
-            Some(SourceStatus::Gated) => !gated,
+            Some(SourceStatus::Gated) => !gated && report.asked_under != registry.mark(),
             Some(SourceStatus::Error) => wait_is_over,
             Some(SourceStatus::Ok | SourceStatus::NotFound) => false,
         })
@@ -243,6 +278,26 @@ mod tests {
             lifecycle(&life, &registry, START + PARTIAL_WAIT),
             Step::Rerun(vec!["b".into(), "c".into()])
         );
+    }
+
+    #[test]
+    fn a_building_outside_a_licence_is_not_asked_after_again_until_the_terms_change() {
+        let statuses = vec![
+            ("a".to_owned(), SourceStatus::Ok),
+            ("b".to_owned(), SourceStatus::Gated),
+        ];
+        let life = Life::new(START, START, statuses);
+        let registry = RegistryView::new([("a", false), ("b", false)]).on_terms("10001");
+        let asked = life.clone().asked_under(registry.mark());
+        assert_eq!(lifecycle(&asked, &registry, START), Step::Serve);
+        let later = START + LIFETIME;
+        assert_eq!(lifecycle(&asked, &registry, later), Step::Assemble);
+        // Nobody knows what it was asked under, or it was something else.
+        let wider = RegistryView::new([("a", false), ("b", false)]).on_terms("10001,10002");
+        for (life, registry) in [(&life, &registry), (&asked, &wider)] {
+            let due = Step::Rerun(vec!["b".to_owned()]);
+            assert_eq!(lifecycle(life, registry, START), due);
+        }
     }
 
     #[test]

@@ -35,6 +35,8 @@ pub struct StoredReport {
     pub attempted_at: OffsetDateTime,
     /// What every source said.
     pub entries: Vec<(String, SourceEntry)>,
+    /// The mark of the registry under which sources were last asked.
+    pub asked_under: u64,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -44,6 +46,9 @@ struct Layout {
     attempted_us: u64,
     building: Building,
     entries: Vec<EntryLayout>,
+    /// Not in the reports of earlier releases.
+    #[serde(default)]
+    asked_under: u64,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -64,6 +69,7 @@ impl StoredReport {
                 .map(|(key, entry)| (key.clone(), entry.status()))
                 .collect(),
         )
+        .asked_under(self.asked_under)
     }
 
     /// Puts newly fetched entries in the place of the old ones.
@@ -105,6 +111,7 @@ impl StoredReport {
             first_us: micros_since_epoch(self.first_assembled_at),
             attempted_us: micros_since_epoch(self.attempted_at),
             building: self.building.clone(),
+            asked_under: self.asked_under,
             entries: self
                 .entries
                 .iter()
@@ -133,6 +140,7 @@ impl StoredReport {
         let moment = |us| from_micros(us).ok_or_else(|| NotAReport("a moment past 9999".into()));
         Ok(Self {
             building: layout.building,
+            asked_under: layout.asked_under,
             first_assembled_at: moment(layout.first_us)?,
             attempted_at: moment(layout.attempted_us)?,
             entries: layout

@@ -120,6 +120,8 @@ impl Lease for Shelf {
 /// Sources that fail when told to, and remember what they were asked.
 struct City {
     failing: Mutex<HashSet<String>>,
+    /// Sources whose licence does not cover the building.
+    gated: Mutex<HashSet<String>>,
     asked: Mutex<Vec<Vec<String>>>,
     gate: Semaphore,
     started: Notify,
@@ -140,6 +142,7 @@ impl City {
     fn closed() -> Arc<Self> {
         Arc::new(Self {
             failing: Mutex::default(),
+            gated: Mutex::default(),
             asked: Mutex::default(),
             gate: Semaphore::new(0),
             started: Notify::new(),
@@ -170,11 +173,14 @@ impl Assembler for City {
         };
         self.asked.lock().unwrap().push(asked.clone());
         let failing = self.failing.lock().unwrap().clone();
+        let gated = self.gated.lock().unwrap().clone();
         let entries = asked
             .into_iter()
             .map(|key| {
                 let entry = if failing.contains(&key) {
                     SourceEntry::without_data(SourceStatus::Error)
+                } else if gated.contains(&key) {
+                    SourceEntry::without_data(SourceStatus::Gated)
                 } else {
                     let mut data = SourceData {
                         records: vec![],
@@ -492,6 +498,42 @@ async fn a_source_that_is_new_is_asked_alone_and_stands_in_registry_order() {
     .unwrap();
     let keys: Vec<_> = data["sources"].as_object().unwrap().keys().collect();
     assert_eq!(keys, ["nyc_pluto", "nyc_new", "nyc_ecb"]);
+}
+
+#[tokio::test]
+async fn a_building_outside_a_licence_is_asked_after_once_for_each_licence() {
+    let (shelf, clock, _) = setup();
+    let city = City::open();
+    city.gated.lock().unwrap().insert("nyc_dob".into());
+    let cache = |terms: &str| {
+        ReportCache::new(
+            Arc::<Shelf>::clone(&shelf),
+            Arc::<Shelf>::clone(&shelf),
+            Arc::<ManualClock>::clone(&clock) as Arc<dyn Clock>,
+            RegistryView::new(SOURCES.map(|key| (key, false))).on_terms(terms),
+            "one".into(),
+            CacheConfig::default(),
+        )
+    };
+    let asked = async |cache: &ReportCache| {
+        let report = cache.get_or_assemble(key(), Arc::<City>::clone(&city) as _);
+        let life = &report.await.unwrap().life;
+        assert_eq!(life.cache_info().status, CacheStatus::Ok);
+        std::mem::take(&mut *city.asked.lock().unwrap())
+    };
+    let first = cache("10001");
+    assert_eq!(asked(&first).await, [SOURCES.map(str::to_owned).to_vec()]);
+    for _ in 0..3 {
+        assert!(asked(&first).await.is_empty());
+    }
+    // Nor after a restart, and not for nothing under a wider licence.
+    assert!(asked(&cache("10001")).await.is_empty());
+    let wider = cache("10001,10025");
+    city.gated.lock().unwrap().clear();
+    assert_eq!(asked(&wider).await, [["nyc_dob"]]);
+    assert!(asked(&wider).await.is_empty());
+    // What has answered is kept, whatever becomes of the licence.
+    assert!(asked(&first).await.is_empty());
 }
 
 #[tokio::test]

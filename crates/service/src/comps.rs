@@ -15,11 +15,7 @@ use bytes::Bytes;
 use serde_json::{Map, Value};
 use time::{Date, Duration};
 
-use crate::{
-    Failure,
-    body::{BodyFault, kind},
-    fields::Fields,
-};
+use crate::{Failure, body::BodyFault, fields::Fields};
 
 /// The names of an enumeration's values, for [`Fields::one_of`].
 macro_rules! names {
@@ -58,7 +54,7 @@ pub fn fields(object: &Map<String, Value>) -> Result<CompsRequest, BodyFault> {
         overrides: SubjectOverrides {
             property_type: fields.one_of("property_type", &names!(PropertyType))?,
             bedrooms: count("bedrooms", 50)?,
-            bathrooms: halves(&fields)?,
+            bathrooms: fields.halves("bathrooms", 50.0)?,
             living_area_sqft: bounded("living_area_sqft", 10_000_000)?,
             year_built: fields
                 .integer("year_built", 1650..=2100)?
@@ -84,17 +80,6 @@ pub fn fields(object: &Map<String, Value>) -> Result<CompsRequest, BodyFault> {
         ("max_sale_price", request.max_sale_price),
     )?;
     Ok(request)
-}
-
-fn halves(fields: &Fields<'_>) -> Result<Option<f64>, BodyFault> {
-    let number = fields.number("bathrooms", 0.0..=50.0)?;
-    match number {
-        Some(number) if (number * 2.0).fract() != 0.0 => Err(BodyFault(format!(
-            "bathrooms must be a number from 0 to 50 in halves; got {}.",
-            fields.get("bathrooms").map(kind).unwrap_or_default()
-        ))),
-        other => Ok(other),
-    }
 }
 
 /// The sales that answer, and who values by them.
@@ -136,6 +121,12 @@ impl Comps {
             .read()
             .unwrap_or_else(PoisonError::into_inner)
             .clone()
+    }
+
+    /// The middle of a lot in degrees, latitude and longitude, where the lots that are loaded know it.
+    pub(crate) fn place_of(&self, bbl: Bbl) -> Option<(f64, f64)> {
+        let place = self.market()?.index.lot(bbl)?.place?;
+        Some((place.latitude(), place.longitude()))
     }
 
     /// The version of the sales that answer now; `None` where none do.

@@ -171,6 +171,17 @@ impl<'a> Fields<'a> {
         Ok(Some(chosen))
     }
 
+    /// A number from 0 to `most` in halves, as bathrooms are counted.
+    pub fn halves(&self, field: &str, most: f64) -> Result<Option<f64>, BodyFault> {
+        match self.number(field, 0.0..=most)? {
+            Some(number) if (number * 2.0).fract() != 0.0 => {
+                let allowed = format!("a number from 0 to {most} in halves");
+                Err(wrong(field, &allowed, self.get(field)))
+            }
+            number => Ok(number),
+        }
+    }
+
     /// A day, as `YYYY-MM-DD`.
     pub fn date(&self, field: &str) -> Result<Option<Date>, BodyFault> {
         let Some(value) = self.get(field) else {

@@ -56,10 +56,16 @@ impl ListingSource {
             return without(SourceStatus::Error);
         };
         let entitled = listings.entitled();
-        let may = subject
-            .zip
-            .is_none_or(|zip| entitled.binary_search(&zip).is_ok());
-        if let Some(zip) = subject.zip.filter(|_| may)
+        // A building without a ZIP is in no area that anybody is entitled to, unless to all.
+        let may = match subject.zip {
+            Some(zip) => entitled.binary_search(&zip).is_ok(),
+            None => listings.is_entitled_to_all(),
+        };
+        if !may {
+            // What was scanned under a licence that has ended is not shown either.
+            return without(SourceStatus::Gated);
+        }
+        if let Some(zip) = subject.zip
             && !listings.scanned_once(zip, deadline).await
         {
             return without(SourceStatus::Error);
@@ -76,11 +82,7 @@ impl ListingSource {
             .zip
             .and_then(|zip| areas.get(&zip)?.last_complete_scan_at);
         if found.is_empty() {
-            return without(if may {
-                SourceStatus::NotFound
-            } else {
-                SourceStatus::Gated
-            });
+            return without(SourceStatus::NotFound);
         }
         let data = SourceData {
             records: found.iter().take(SHOWN).filter_map(record).collect(),

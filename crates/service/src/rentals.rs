@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use brownstone_address::geocoder::Resolved;
 use brownstone_domain::{
-    AreaQuery, Bounds, Clock, Listing, ListingFilter, ListingType,
+    AreaQuery, Bounds, Building, Clock, Listing, ListingFilter, ListingType,
     comps::{SameBuilding, SearchStep},
     rentals::{
         RentEstimate, Rental, RentalSearchUsed, RentalsAnswer, RentalsMode, RentalsQuery,
@@ -22,8 +22,8 @@ use time::Date;
 use tokio::time::Instant;
 
 use crate::{
-    Failure,
-    body::{BodyFault, kind},
+    Comps, Failure,
+    body::BodyFault,
     fields::Fields,
     search::{LIVE_WITHIN, names},
 };
@@ -39,19 +39,12 @@ pub fn fields(object: &Map<String, Value>) -> Result<RentalsRequest, BodyFault> 
         let number = fields.integer(field, least..=most)?;
         Ok(number.and_then(|number| u32::try_from(number).ok()))
     };
-    let bathrooms = fields.number("bathrooms", 0.0..=50.0)?;
-    if bathrooms.is_some_and(|number| (number * 2.0).fract() != 0.0) {
-        return Err(BodyFault(format!(
-            "bathrooms must be a number from 0 to 50 in halves; got {}.",
-            fields.get("bathrooms").map(kind).unwrap_or_default()
-        )));
-    }
     Ok(RentalsRequest {
         mode: fields
             .one_of("mode", &names(RentalsMode::ALL, RentalsMode::as_str))?
             .unwrap_or(defaults.mode),
         bedrooms: whole("bedrooms", 0, 50)?,
-        bathrooms,
+        bathrooms: fields.halves("bathrooms", 50.0)?,
         living_area_sqft: whole("living_area_sqft", 1, 1_000_000)?,
         furnished: fields.boolean("furnished")?,
         radius_miles: fields.number("radius_miles", 0.05..=5.0)?,
@@ -72,13 +65,34 @@ pub fn fields(object: &Map<String, Value>) -> Result<RentalsRequest, BodyFault> 
 #[derive(Clone)]
 pub struct Rentals {
     listings: Arc<Listings>,
+    lots: Comps,
     clock: Arc<dyn Clock>,
 }
 
 impl Rentals {
-    /// By these listings.
-    pub fn new(listings: Arc<Listings>, clock: Arc<dyn Clock>) -> Self {
-        Self { listings, clock }
+    /// By these listings; `lots` places a building whose address came without coordinates.
+    pub fn new(listings: Arc<Listings>, lots: Comps, clock: Arc<dyn Clock>) -> Self {
+        Self {
+            listings,
+            lots,
+            clock,
+        }
+    }
+
+    /// Where a building stands, in degrees: by its address, else its lot, else what is listed in it. Addresses by PAD come without.
+    fn place(&self, building: &Building) -> Option<(f64, f64)> {
+        let by_address = building.latitude.zip(building.longitude);
+        let by_lot = || self.lots.place_of(building.bbl?);
+        let by_listing = || {
+            let index = self.listings.index();
+            let today = self.clock.now().date();
+            [ListingType::Rental, ListingType::Sale]
+                .map(ListingFilter::active)
+                .iter()
+                .flat_map(|filter| index.in_building(building.bbl, building.bin, filter, today))
+                .find_map(|view| view.latitude.zip(view.longitude))
+        };
+        by_address.or_else(by_lot).or_else(by_listing)
     }
 
     /// The answer for a building, as bytes.
@@ -111,6 +125,7 @@ impl Rentals {
         }
         let now = self.clock.now();
         let today = now.date();
+        let place = self.place(building);
         let home = Home {
             bedrooms: request.bedrooms,
             bathrooms: request.bathrooms,
@@ -118,7 +133,7 @@ impl Rentals {
         };
         let step = rents::search(
             &home,
-            &self.offers(request, resolved, today),
+            &self.offers(request, building, place, today),
             request.same_building,
             request.radius_miles,
         );
@@ -143,8 +158,8 @@ impl Rentals {
                 bbl: building.bbl,
                 bin: building.bin,
                 zip_code: building.zip,
-                latitude: building.latitude,
-                longitude: building.longitude,
+                latitude: place.map(|(latitude, _)| latitude),
+                longitude: place.map(|(_, longitude)| longitude),
                 bedrooms: request.bedrooms,
                 bathrooms: request.bathrooms,
                 living_area_sqft: request.living_area_sqft,
@@ -176,8 +191,13 @@ impl Rentals {
     }
 
     /// Every active rental that may come into question, once.
-    fn offers(&self, request: &RentalsRequest, resolved: &Resolved, today: Date) -> Vec<Offer> {
-        let building = &resolved.building;
+    fn offers(
+        &self,
+        request: &RentalsRequest,
+        building: &Building,
+        place: Option<(f64, f64)>,
+        today: Date,
+    ) -> Vec<Offer> {
         let mut filter = ListingFilter::active(ListingType::Rental);
         filter.max_days_on_market = Some(request.max_age_days);
         filter.furnished = request.furnished;
@@ -191,7 +211,7 @@ impl Rentals {
             .iter()
             .filter_map(|view| offer(view, Some(0.0), true, today))
             .collect();
-        if let Some((latitude, longitude)) = building.latitude.zip(building.longitude) {
+        if let Some((latitude, longitude)) = place {
             let widest = rents::STEPS_MILES.into_iter().fold(0.0, f64::max);
             let miles = request.radius_miles.unwrap_or(widest);
             let mine: Vec<u64> = offers.iter().map(|offer| offer.id).collect();

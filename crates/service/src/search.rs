@@ -104,18 +104,7 @@ pub(crate) fn price(fields: &Fields<'_>) -> Result<Bounds<u64>, BodyFault> {
 }
 
 fn bathrooms(fields: &Fields<'_>) -> Result<Bounds<f64>, BodyFault> {
-    let halves = |field: &str| -> Result<Option<f64>, BodyFault> {
-        let number = fields.number(field, 0.0..=100.0)?;
-        match (number, fields.get(field)) {
-            (Some(number), Some(value)) if (number * 2.0).fract() != 0.0 => {
-                Err(BodyFault(format!(
-                    "{field} must be a number of halves, such as 1.5; got {}.",
-                    kind(value)
-                )))
-            }
-            _ => Ok(number),
-        }
-    };
+    let halves = |field: &str| fields.halves(field, 100.0);
     let (min, max) = (halves("min_bathrooms")?, halves("max_bathrooms")?);
     Fields::ordered(("min_bathrooms", min), ("max_bathrooms", max))?;
     Ok(Bounds { min, max })
@@ -326,7 +315,7 @@ mod tests {
             ),
             (
                 json!({"location": "x", "min_bathrooms": 1.25}),
-                "min_bathrooms must be a number of halves",
+                "min_bathrooms must be a number from 0 to 100 in halves",
             ),
             (
                 json!({"location": "x", "status": ["closed"]}),

@@ -2,7 +2,9 @@
 
 use std::{sync::Arc, time::Duration};
 
-use brownstone_accounts::{Authenticator, Caller, UsageCounts, UsageKey, UsageRecorder};
+use brownstone_accounts::{
+    Authenticator, Caller, RequestLine, RequestLog, UsageCounts, UsageKey, UsageRecorder,
+};
 use brownstone_domain::{Clock, Meta, Operation, RequestId, Surface, Units};
 use brownstone_quota::{Decision, QuotaStore, Receipt, View};
 use bytes::Bytes;
@@ -88,13 +90,27 @@ pub struct Service(Arc<Inner>);
 struct Inner {
     parts: Parts,
     admission: Admission,
+    requests: Option<Arc<RequestLog>>,
 }
 
 impl Service {
     /// Puts the parts together.
     pub fn new(parts: Parts) -> Self {
+        Self::made(parts, None)
+    }
+
+    /// As [`Service::new`], and notes each call in `requests`, for its owner and for support to find again.
+    pub fn noting(parts: Parts, requests: Arc<RequestLog>) -> Self {
+        Self::made(parts, Some(requests))
+    }
+
+    fn made(parts: Parts, requests: Option<Arc<RequestLog>>) -> Self {
         let admission = Admission::new(parts.admission);
-        Self(Arc::new(Inner { parts, admission }))
+        Self(Arc::new(Inner {
+            parts,
+            admission,
+            requests,
+        }))
     }
 
     /// Steps 3 to 5: credentials, suspension, entitlement. `authorization` is the header's value.
@@ -184,6 +200,21 @@ impl Inner {
             },
         };
         self.count(&call.caller, call.surface, call.operation, counts);
+        if let Some(requests) = &self.requests {
+            requests.note(RequestLine {
+                id: call.request_id.as_str().to_owned(),
+                account: call.caller.account.clone(),
+                at: self.parts.clock.now(),
+                key: call.caller.key.id.clone(),
+                surface: call.surface,
+                operation: call.operation,
+                outcome: match &outcome {
+                    Ok(_) => "ok".to_owned(),
+                    Err(failure) => failure.code.as_str().to_owned(),
+                },
+                units: counts.units,
+            });
+        }
         outcome
     }
 

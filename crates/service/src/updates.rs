@@ -8,6 +8,7 @@ use brownstone_domain::{
 };
 use brownstone_listings::{
     Area, Listings,
+    index::shown,
     store::{EventHead, EventQuery},
 };
 use bytes::Bytes;
@@ -210,6 +211,14 @@ fn coverage(
     }
 }
 
+/// An event as it is told on a day: the days on the market are the day's, as in a search.
+fn told(event: ListingUpdate, today: Date) -> ListingUpdate {
+    ListingUpdate {
+        listing: shown(event.listing, today),
+        ..event
+    }
+}
+
 /// Answers the operation.
 ///
 /// # Errors
@@ -245,7 +254,10 @@ pub async fn answer(
     let (counts, picked, truncated) = pick(&heads, request.limit);
     let events = match picked.as_slice() {
         [] => vec![],
-        ids => listings.store().events(ids).await?,
+        ids => {
+            let events = listings.store().events(ids).await?.into_iter();
+            events.map(|event| told(event, now.date())).collect()
+        }
     };
     let of = |wanted: Group| -> Vec<ListingUpdate> {
         let these = events
@@ -362,6 +374,28 @@ mod tests {
             previous_cents: Some(100_000_000),
             bedrooms: Some(2),
         }
+    }
+
+    #[test]
+    fn an_event_is_told_with_the_days_on_the_market_of_today() {
+        let row = brownstone_listings::made_up::row(1);
+        let event = ListingUpdate {
+            event_id: 1,
+            event_type: ListingEventType::NewListing,
+            detected_at: NOW,
+            occurred_on: None,
+            previous_price: None,
+            current_price: None,
+            price_change: None,
+            price_change_percent: None,
+            previous_status: None,
+            current_status: row.listing.status,
+            inferred: false,
+            listing: row.listing,
+        };
+        assert_eq!(event.listing.list_date, Some("2026-11-01".into()));
+        let told = told(event, NOW.date());
+        assert_eq!(told.listing.days_on_market, Some(27));
     }
 
     #[test]

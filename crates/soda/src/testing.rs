@@ -27,7 +27,9 @@ pub(crate) fn response(status: u16, headers: &[(&str, &str)], body: &str) -> Res
 
 /// The folder of real bodies, or `None` with a printed reason.
 pub(crate) fn real_data() -> Option<PathBuf> {
-    let folder = std::env::var_os("NYC_REAL_DATA").map(PathBuf::from);
+    let folder = std::env::var_os("NYC_REAL_DATA")
+        .filter(|path| !path.is_empty())
+        .map(PathBuf::from);
     if folder.is_none() {
         announce("skipped: NYC_REAL_DATA is not set, so there are no real bodies to read");
     }

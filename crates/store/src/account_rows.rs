@@ -1,5 +1,6 @@
 //! Rows of accounts, keys and the audit trail, and what they are in the product's words.
 
+use brownstone_accounts::chain::{self, AuditLink, LinkHash};
 use brownstone_accounts::model::{
     Account, AccountId, AuditEntry, Environment, KeyHash, KeyId, KeyRecord, Overrides, Role,
     Suspension, Tier,
@@ -7,6 +8,7 @@ use brownstone_accounts::model::{
 use diesel::prelude::*;
 use time::OffsetDateTime;
 
+use crate::audit::link_hash;
 use crate::error::Fault;
 use crate::moment::At;
 use crate::schema::{accounts, api_keys, audit};
@@ -27,6 +29,7 @@ pub(crate) struct AccountRow {
     suspension_reason: Option<String>,
     per_minute: Option<i64>,
     per_day: Option<i64>,
+    overrides_until: Option<At>,
     created_at: At,
 }
 
@@ -47,6 +50,7 @@ impl From<&Account> for AccountRow {
                 .map(|suspension| suspension.reason.clone()),
             per_minute: account.overrides.per_minute.map(i64::from),
             per_day: account.overrides.per_day.map(i64::from),
+            overrides_until: account.overrides.until.map(At),
             created_at: At(account.created_at),
         }
     }
@@ -74,6 +78,7 @@ impl TryFrom<AccountRow> for Account {
             overrides: Overrides {
                 per_minute: ceiling(row.per_minute)?,
                 per_day: ceiling(row.per_day)?,
+                until: moment(row.overrides_until),
             },
             created_at: row.created_at.0,
         })
@@ -140,7 +145,7 @@ impl TryFrom<KeyRow> for KeyRecord {
     }
 }
 
-/// A line of `audit`; the database numbers it.
+/// A line of `audit`; the database numbers its row, the chain its place.
 #[derive(Debug, Queryable, Selectable, Insertable)]
 #[diesel(table_name = audit)]
 pub(crate) struct AuditRow {
@@ -149,17 +154,29 @@ pub(crate) struct AuditRow {
     action: String,
     account_id: String,
     detail: String,
+    number: Option<i64>,
+    hash: Option<Vec<u8>>,
 }
 
-impl From<&AuditEntry> for AuditRow {
-    fn from(entry: &AuditEntry) -> Self {
-        Self {
+impl AuditRow {
+    /// The line as number `number` of the chain, after the one whose hash is `before`; and its own hash.
+    pub(crate) fn linked(
+        entry: &AuditEntry,
+        number: i64,
+        before: Vec<u8>,
+    ) -> Result<(Self, LinkHash), Fault> {
+        let place = u64::try_from(number).map_err(|_| Fault::Unreadable("audit number"))?;
+        let hash = chain::link(&link_hash(before)?, place, entry);
+        let row = Self {
             at: At(entry.at),
             actor: entry.actor.clone(),
             action: entry.action.clone(),
             account_id: entry.account.as_str().to_owned(),
             detail: entry.detail.clone(),
-        }
+            number: Some(number),
+            hash: Some(hash.to_vec()),
+        };
+        Ok((row, hash))
     }
 }
 
@@ -172,5 +189,20 @@ impl From<AuditRow> for AuditEntry {
             account: AccountId::from(row.account_id),
             detail: row.detail,
         }
+    }
+}
+
+impl TryFrom<AuditRow> for AuditLink {
+    type Error = Fault;
+
+    fn try_from(mut row: AuditRow) -> Result<Self, Fault> {
+        let number = row.number.and_then(|number| u64::try_from(number).ok());
+        // A hash that was taken away, or is no hash, follows from nothing: the check says so at its line.
+        let hash = row.hash.take().map(link_hash).and_then(Result::ok);
+        Ok(Self {
+            number: number.ok_or(Fault::Unreadable("audit number"))?,
+            hash: hash.unwrap_or(chain::BEGINNING),
+            entry: row.into(),
+        })
     }
 }

@@ -1,6 +1,7 @@
 //! Accounts, keys and their audit trail. Each change and its audit line are one transaction.
 
 use async_trait::async_trait;
+use brownstone_accounts::chain::{AuditHead, AuditLink};
 use brownstone_accounts::model::{
     Account, AccountId, AuditEntry, CeilingChange, KeyHash, KeyId, KeyRecord, Overrides,
     OverridesChange, Suspension,
@@ -12,6 +13,7 @@ use diesel_async::RunQueryDsl;
 use time::OffsetDateTime;
 
 use crate::account_rows::{AccountRow, AuditRow, KeyRow};
+use crate::audit::note;
 use crate::error::Fault;
 use crate::moment::At;
 use crate::pool::{reading, writing};
@@ -56,7 +58,7 @@ impl AccountStore for Store {
         audit_entry: &AuditEntry,
     ) -> Result<(), StoreError> {
         let row = AccountRow::from(account);
-        let line = AuditRow::from(audit_entry);
+        let line = audit_entry.clone();
         Ok(writing!(self, |connection| {
             let rows = diesel::insert_into(accounts::table)
                 .values(row)
@@ -67,10 +69,7 @@ impl AccountStore for Store {
             if rows == 0 {
                 return Err(Fault::EmailTaken);
             }
-            diesel::insert_into(audit::table)
-                .values(line)
-                .execute(connection)
-                .await?;
+            note!(connection, line);
             Ok(())
         })?)
     }
@@ -111,7 +110,7 @@ impl AccountStore for Store {
         let (at, reason) = suspension
             .map(|suspension| (At(suspension.at), suspension.reason.clone()))
             .unzip();
-        let line = AuditRow::from(audit_entry);
+        let line = audit_entry.clone();
         Ok(writing!(self, |connection| {
             let rows = diesel::update(accounts::table.find(id.as_str()))
                 .set((
@@ -121,10 +120,7 @@ impl AccountStore for Store {
                 .execute(connection)
                 .await?;
             found(rows, "account")?;
-            diesel::insert_into(audit::table)
-                .values(line)
-                .execute(connection)
-                .await?;
+            note!(connection, line);
             Ok(())
         })?)
     }
@@ -136,11 +132,24 @@ impl AccountStore for Store {
         audit_entry: &AuditEntry,
     ) -> Result<Overrides, StoreError> {
         let id = id.clone();
-        let line = AuditRow::from(audit_entry);
+        let (at, until) = (At(audit_entry.at), change.until.map(At));
+        let line = audit_entry.clone();
         let row: AccountRow = writing!(self, |connection| {
             // One statement for each ceiling that changes: what stays is not even mentioned, so nothing is written back that
             // another change has replaced.
             let account = || accounts::table.find(id.as_str());
+            // What ended must not come back with a change of the other ceiling.
+            diesel::update(account().filter(accounts::overrides_until.le(at)))
+                .set((
+                    accounts::per_minute.eq(None::<i64>),
+                    accounts::per_day.eq(None::<i64>),
+                ))
+                .execute(connection)
+                .await?;
+            diesel::update(account())
+                .set(accounts::overrides_until.eq(until))
+                .execute(connection)
+                .await?;
             if let Some(units) = replaced(change.per_minute) {
                 diesel::update(account())
                     .set(accounts::per_minute.eq(units))
@@ -159,10 +168,7 @@ impl AccountStore for Store {
                 .await
                 .optional()?
                 .ok_or(Fault::Missing("account"))?;
-            diesel::insert_into(audit::table)
-                .values(line)
-                .execute(connection)
-                .await?;
+            note!(connection, line);
             Ok(row)
         })?;
         Ok(Account::try_from(row)?.overrides)
@@ -174,17 +180,14 @@ impl AccountStore for Store {
         audit_entry: &AuditEntry,
     ) -> Result<(), StoreError> {
         let row = KeyRow::from(key);
-        let line = AuditRow::from(audit_entry);
+        let line = audit_entry.clone();
         Ok(writing!(self, |connection| {
             diesel::insert_into(api_keys::table)
                 .values(row)
                 .execute(connection)
                 .await
                 .map_err(without_account)?;
-            diesel::insert_into(audit::table)
-                .values(line)
-                .execute(connection)
-                .await?;
+            note!(connection, line);
             Ok(())
         })?)
     }
@@ -198,7 +201,7 @@ impl AccountStore for Store {
     ) -> Result<(), StoreError> {
         let (old, account, ends_at) = (old.clone(), new.account.clone(), At(ends_at));
         let row = KeyRow::from(new);
-        let line = AuditRow::from(audit_entry);
+        let line = audit_entry.clone();
         Ok(writing!(self, |connection| {
             // Only a key of the new one's own account, whatever the caller made of it.
             let rows = diesel::update(
@@ -223,10 +226,7 @@ impl AccountStore for Store {
                 .execute(connection)
                 .await
                 .map_err(without_account)?;
-            diesel::insert_into(audit::table)
-                .values(line)
-                .execute(connection)
-                .await?;
+            note!(connection, line);
             Ok(())
         })?)
     }
@@ -238,7 +238,7 @@ impl AccountStore for Store {
         audit_entry: &AuditEntry,
     ) -> Result<(), StoreError> {
         let (id, at) = (id.clone(), At(at));
-        let line = AuditRow::from(audit_entry);
+        let line = audit_entry.clone();
         Ok(writing!(self, |connection| {
             let rows = diesel::update(api_keys::table.find(id.as_str()))
                 .set(
@@ -251,10 +251,7 @@ impl AccountStore for Store {
                 .execute(connection)
                 .await?;
             found(rows, "key")?;
-            diesel::insert_into(audit::table)
-                .values(line)
-                .execute(connection)
-                .await?;
+            note!(connection, line);
             Ok(())
         })?)
     }
@@ -342,5 +339,39 @@ impl AccountStore for Store {
                 .await?)
         })?;
         Ok(rows.into_iter().map(AuditEntry::from).collect())
+    }
+
+    async fn audit_head(&self) -> Result<AuditHead, StoreError> {
+        self.chain_head().await
+    }
+
+    async fn audit_links(&self, after: u64, limit: u32) -> Result<Vec<AuditLink>, StoreError> {
+        self.chain_links(after, limit).await
+    }
+
+    async fn accounts_by_email_prefix(
+        &self,
+        prefix: &str,
+        limit: u32,
+    ) -> Result<Vec<Account>, StoreError> {
+        let mut pattern = String::with_capacity(prefix.len() + 1);
+        for c in prefix.chars() {
+            if matches!(c, '%' | '_' | '\\') {
+                pattern.push('\\');
+            }
+            pattern.push(c);
+        }
+        pattern.push('%');
+        let rows: Vec<AccountRow> = reading!(self, |connection| {
+            Ok(accounts::table
+                .filter(accounts::email.like(pattern).escape('\\'))
+                .order(accounts::email)
+                .limit(i64::from(limit))
+                .select(AccountRow::as_select())
+                .load(connection)
+                .await?)
+        })?;
+        let all: Result<Vec<Account>, Fault> = rows.into_iter().map(Account::try_from).collect();
+        Ok(all?)
     }
 }

@@ -3,6 +3,7 @@
 mod account_rows;
 mod accounts;
 mod address;
+mod audit;
 mod backup;
 mod error;
 mod index_files;
@@ -16,6 +17,7 @@ mod postgres;
 mod quota;
 mod rates;
 mod reports;
+mod requests;
 mod schema;
 mod shared_quota;
 mod sign_in;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use brownstone_domain::{Bbl, Bin, ListingEventType, ListingUpdate, PropertyType, Zip};
 use brownstone_listings::{
-    ListingKey, Row,
+    ListingKey, Row, conceal,
     store::{
         AreaState, EventHead, EventQuery, Finish, Known, ListingStore, ListingStoreError, OpenScan,
     },
@@ -27,7 +27,7 @@ use crate::store::Store;
 /// An area is read and written whole, by a job that can wait.
 const WHOLE_AREA: Duration = Duration::from_secs(60);
 
-/// Rows in one statement: ten values each, below every database's bound on values.
+/// Rows in one statement: eleven values each at most, below every database's bound on values.
 const ROWS_AT_ONCE: usize = 500;
 
 /// What an open scan is called where there is none.
@@ -56,6 +56,7 @@ struct ListingRow {
 #[diesel(table_name = listing_events, treat_none_as_default_value = false)]
 struct EventRow {
     id: i64,
+    key: Option<String>,
     zip: String,
     listing_type: String,
     detected_at: At,
@@ -124,6 +125,7 @@ impl EventRow {
         let head = EventHead::of(update);
         Ok(Self {
             id: 0,
+            key: Some(update.listing.listing_key.clone()),
             zip: zip.to_owned(),
             listing_type: update.listing.listing_type.as_str().to_owned(),
             detected_at: At(update.detected_at),
@@ -135,6 +137,21 @@ impl EventRow {
             body: write("event", update)?,
         })
     }
+}
+
+/// The event's bytes without the listing's address; `None` where they have none.
+fn concealed(body: &[u8]) -> Result<Option<Vec<u8>>, Fault> {
+    let update: ListingUpdate = read("event", body)?;
+    let mut without = update.clone();
+    conceal(&mut without.listing);
+    if without == update {
+        return Ok(None);
+    }
+    write("event", &without).map(Some)
+}
+
+fn texts(keys: &[ListingKey]) -> Vec<String> {
+    keys.iter().map(ToString::to_string).collect()
 }
 
 type HeadRow = (i64, String, String, Option<i64>, Option<i64>, Option<i64>);
@@ -328,6 +345,7 @@ impl ListingStore for Store {
             .iter()
             .map(|update| EventRow::of(&zip, update))
             .collect::<Result<_, Fault>>()?;
+        let (withheld, hidden) = (texts(&finish.withheld), texts(&finish.concealed));
         let version: i64 = writing!(self, within WHOLE_AREA, |connection| {
             // One number for each event and one for the version. The row is locked until the end, so that numbers are seen
             // in their order.
@@ -356,6 +374,29 @@ impl ListingStore for Store {
             for some in events.chunks(ROWS_AT_ONCE) {
                 connection.add_events(some.to_vec()).await?;
             }
+            for some in withheld.chunks(ROWS_AT_ONCE) {
+                diesel::delete(listings::table.filter(listings::key.eq_any(some)))
+                    .execute(connection)
+                    .await?;
+                diesel::delete(listing_events::table.filter(listing_events::key.eq_any(some)))
+                    .execute(connection)
+                    .await?;
+            }
+            for some in hidden.chunks(ROWS_AT_ONCE) {
+                let told: Vec<(i64, Vec<u8>)> = listing_events::table
+                    .filter(listing_events::key.eq_any(some))
+                    .select((listing_events::id, listing_events::body))
+                    .load(connection)
+                    .await?;
+                for (id, body) in told {
+                    if let Some(body) = concealed(&body)? {
+                        diesel::update(listing_events::table.find(id))
+                            .set(listing_events::body.eq(body))
+                            .execute(connection)
+                            .await?;
+                    }
+                }
+            }
             diesel::insert_into(listing_areas::table)
                 .values((
                     listing_areas::zip.eq(&zip),
@@ -377,7 +418,7 @@ impl ListingStore for Store {
     }
 
     async fn listings(&self, keys: &[ListingKey]) -> Result<Vec<Known>, ListingStoreError> {
-        let keys: Vec<String> = keys.iter().map(ToString::to_string).collect();
+        let keys = texts(keys);
         let bodies: Vec<Vec<u8>> = reading!(self, |connection| {
             Ok(listings::table
                 .filter(listings::key.eq_any(keys))

@@ -20,6 +20,7 @@ diesel::table! {
         suspension_reason -> Nullable<Text>,
         per_minute -> Nullable<BigInt>,
         per_day -> Nullable<BigInt>,
+        overrides_until -> Nullable<Moment>,
         created_at -> Moment,
     }
 }
@@ -54,6 +55,34 @@ diesel::table! {
         action -> Text,
         account_id -> Text,
         detail -> Text,
+        number -> Nullable<BigInt>,
+        hash -> Nullable<Binary>,
+    }
+}
+
+diesel::table! {
+    audit_head (id) {
+        id -> Integer,
+        lines -> BigInt,
+        hash -> Binary,
+        unchained -> BigInt,
+    }
+}
+
+diesel::table! {
+    use diesel::sql_types::*;
+    use crate::moment::Moment;
+
+    requests (sequence) {
+        sequence -> BigInt,
+        id -> Text,
+        account_id -> Text,
+        at -> Moment,
+        key_id -> Text,
+        surface -> Text,
+        operation -> Text,
+        outcome -> Text,
+        units -> BigInt,
     }
 }
 
@@ -221,6 +250,7 @@ diesel::table! {
 
     listing_events (id) {
         id -> BigInt,
+        key -> Nullable<Text>,
         zip -> Text,
         listing_type -> Text,
         detected_at -> Moment,

@@ -9,12 +9,13 @@ use diesel::result::{DatabaseErrorKind, Error as QueryError};
 use diesel_async::RunQueryDsl;
 use time::OffsetDateTime;
 
-use crate::account_rows::{AccountRow, AuditRow};
+use crate::account_rows::AccountRow;
+use crate::audit::note;
 use crate::error::Fault;
 use crate::moment::At;
 use crate::pool::{reading, stating, writing};
 use crate::schema::{
-    accounts, api_keys, audit, passwords, quota_spent, sessions, sign_in_links, usage_counts,
+    accounts, api_keys, passwords, quota_spent, requests, sessions, sign_in_links, usage_counts,
 };
 use crate::store::Store;
 
@@ -109,15 +110,6 @@ macro_rules! set_password {
     }};
 }
 
-macro_rules! note {
-    ($connection:ident, $line:expr) => {
-        diesel::insert_into(audit::table)
-            .values($line)
-            .execute($connection)
-            .await?
-    };
-}
-
 fn many(rows: usize) -> u64 {
     u64::try_from(rows).unwrap_or(u64::MAX)
 }
@@ -133,7 +125,7 @@ impl SignInStore for Store {
         let row = AccountRow::from(account);
         let id = account.id.clone();
         let (hash, at) = (password.as_str().to_owned(), At(audit_entry.at));
-        let line = AuditRow::from(audit_entry);
+        let line = audit_entry.clone();
         Ok(writing!(self, |connection| {
             let rows = diesel::insert_into(accounts::table)
                 .values(row)
@@ -170,7 +162,7 @@ impl SignInStore for Store {
     ) -> Result<(), StoreError> {
         let account = audit_entry.account.clone();
         let (hash, at) = (password.as_str().to_owned(), At(audit_entry.at));
-        let line = AuditRow::from(audit_entry);
+        let line = audit_entry.clone();
         Ok(writing!(self, |connection| {
             set_password!(connection, account.as_str(), hash, at);
             note!(connection, line);
@@ -180,7 +172,7 @@ impl SignInStore for Store {
 
     async fn insert_link(&self, link: &Link, audit_entry: &AuditEntry) -> Result<(), StoreError> {
         let link = link.clone();
-        let line = AuditRow::from(audit_entry);
+        let line = audit_entry.clone();
         Ok(writing!(self, |connection| {
             diesel::delete(sign_in_links::table.find(link.account.as_str()))
                 .execute(connection)
@@ -231,7 +223,7 @@ impl SignInStore for Store {
         let link = *hash;
         let account = audit_entry.account.clone();
         let (hash, at) = (password.as_str().to_owned(), At(audit_entry.at));
-        let line = AuditRow::from(audit_entry);
+        let line = audit_entry.clone();
         Ok(writing!(self, |connection| {
             // The row goes first: of two who use one link the second finds none.
             let rows = diesel::delete(
@@ -259,7 +251,7 @@ impl SignInStore for Store {
     ) -> Result<(), StoreError> {
         let row = SessionRow::from(session);
         let replaces = replaces.copied();
-        let line = AuditRow::from(audit_entry);
+        let line = audit_entry.clone();
         Ok(writing!(self, |connection| {
             if let Some(old) = replaces {
                 diesel::delete(sessions::table.filter(sessions::hash.eq(old.0.as_slice())))
@@ -360,7 +352,7 @@ impl SignInStore for Store {
 
     async fn erase_account(&self, audit_entry: &AuditEntry) -> Result<(), StoreError> {
         let account = audit_entry.account.clone();
-        let line = AuditRow::from(audit_entry);
+        let line = audit_entry.clone();
         Ok(writing!(self, |connection| {
             let id = account.as_str();
             diesel::delete(passwords::table.find(id))
@@ -376,6 +368,9 @@ impl SignInStore for Store {
                 .execute(connection)
                 .await?;
             diesel::delete(usage_counts::table.filter(usage_counts::account_id.eq(id)))
+                .execute(connection)
+                .await?;
+            diesel::delete(requests::table.filter(requests::account_id.eq(id)))
                 .execute(connection)
                 .await?;
             diesel::delete(quota_spent::table.find(id))

@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use brownstone_accounts::requests::RequestStore;
 use brownstone_accounts::sign_in::SignInStore;
 use brownstone_accounts::traits::{AccountStore, UsageStore};
 use brownstone_listings::store::ListingStore;
@@ -86,6 +87,11 @@ impl Store {
 
     /// Passwords, sessions and one-time links.
     pub fn sign_in(&self) -> Arc<dyn SignInStore> {
+        Arc::new(self.clone())
+    }
+
+    /// The newest requests of each account.
+    pub fn requests(&self) -> Arc<dyn RequestStore> {
         Arc::new(self.clone())
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
-use reqwest::header::HeaderMap;
+use reqwest::header::{CONTENT_TYPE, HeaderMap};
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::{Instant, timeout_at};
 use url::Url;
@@ -134,6 +134,18 @@ impl Upstream {
         request: Request,
         deadline: Instant,
     ) -> Result<Response, UpstreamError> {
+        self.send(request, deadline).await
+    }
+
+    /// Sends a request, a GET or the POST of a form, under the same rules and bounds as [`Upstream::get`].
+    ///
+    /// # Errors
+    /// [`UpstreamError`]: each variant says what happened.
+    pub async fn send(
+        &self,
+        request: Request,
+        deadline: Instant,
+    ) -> Result<Response, UpstreamError> {
         let inner = &*self.0;
         let at = || {
             format!("{} {}", inner.config.name, request.path())
@@ -144,6 +156,11 @@ impl Upstream {
             .url(&inner.base)
             .and_then(|url| Ok((url, request.header_map()?)));
         let (url, headers) = prepared.map_err(|fault| fault.at(at()))?;
+        let sent = Sent {
+            url,
+            headers,
+            body: request.body(),
+        };
         let leave = match request.breaker_key() {
             None => None,
             Some(key) => Some(
@@ -158,7 +175,7 @@ impl Upstream {
             // One look is enough to see whether it is back.
             policy.retries = 0;
         }
-        let outcome = inner.tries(&policy, &url, &headers, deadline).await;
+        let outcome = inner.tries(&policy, &sent, deadline).await;
         if let Some(leave) = leave {
             leave.settle(inner.verdict(&outcome), Instant::now());
         }
@@ -170,12 +187,19 @@ impl Upstream {
     }
 }
 
+/// What goes over the wire.
+struct Sent {
+    url: Url,
+    headers: HeaderMap,
+    /// A form, where it is a POST.
+    body: Option<Bytes>,
+}
+
 impl Inner {
     async fn tries(
         &self,
         policy: &RetryConfig,
-        url: &Url,
-        headers: &HeaderMap,
+        sent: &Sent,
         deadline: Instant,
     ) -> Result<Response, Fault> {
         retry::run(policy, deadline, |last| async move {
@@ -187,7 +211,7 @@ impl Inner {
             if given.is_zero() {
                 return Err(Fault::Timeout { given });
             }
-            self.attempt(url, headers, ends, given).await
+            self.attempt(sent, ends, given).await
         })
         .await
     }
@@ -202,14 +226,19 @@ impl Inner {
 
     async fn attempt(
         &self,
-        url: &Url,
-        headers: &HeaderMap,
+        sent: &Sent,
         ends: Instant,
         given: Duration,
     ) -> Result<Response, Fault> {
         let silence = Fault::Timeout { given };
-        let sent = self.http.get(url.clone()).headers(headers.clone()).send();
-        let mut answer = timeout_at(self.patience(ends), sent)
+        let request = match &sent.body {
+            None => self.http.get(sent.url.clone()),
+            Some(form) => (self.http.post(sent.url.clone()))
+                .header(CONTENT_TYPE, "application/x-www-form-urlencoded")
+                .body(form.clone()),
+        };
+        let sending = request.headers(sent.headers.clone()).send();
+        let mut answer = timeout_at(self.patience(ends), sending)
             .await
             .map_err(|_| silence.clone())?
             .map_err(|fault| sent_fault(fault, given))?;

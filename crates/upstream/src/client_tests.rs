@@ -84,6 +84,56 @@ async fn the_secret_header_is_sent_and_never_shown() {
 }
 
 #[tokio::test]
+async fn a_form_is_posted_under_the_same_bounds_and_follows_no_redirect() {
+    let (seen, mut requests) = watch::channel((String::new(), String::new()));
+    let server = Server::start(move |number, head, mut socket| {
+        let seen = seen.clone();
+        async move {
+            let length = head
+                .to_lowercase()
+                .lines()
+                .find_map(|line| line.strip_prefix("content-length: ")?.parse().ok());
+            let mut body = vec![0; length.unwrap_or(0)];
+            socket.read_exact(&mut body).await.unwrap();
+            seen.send_replace((head, String::from_utf8(body).unwrap()));
+            let answer: &[u8] = match number {
+                0 => b"HTTP/1.1 503 Busy\r\nContent-Length: 0\r\nConnection: close\r\n\r\n",
+                1 => OK,
+                _ => b"HTTP/1.1 307 Away\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\nConnection: close\r\n\r\n",
+            };
+            let _ = socket.write_all(answer).await;
+        }
+    })
+    .await;
+    let mut config = server.config();
+    config.retry.retries = 1;
+    let upstream = Upstream::new(config).unwrap();
+    let request = Request::post_form(["token"]).field("client_secret", "hunter2&");
+    let answer = upstream.send(request.clone(), soon()).await.unwrap();
+    assert_eq!((answer.status, server.hits()), (200, 2), "tried again");
+    let (head, body) = requests
+        .wait_for(|(head, _)| !head.is_empty())
+        .await
+        .unwrap()
+        .clone();
+    assert!(head.starts_with("POST /token HTTP/1.1"), "{head}");
+    let head = head.to_lowercase();
+    assert!(
+        head.contains("content-type: application/x-www-form-urlencoded"),
+        "{head}"
+    );
+    assert_eq!(body, "client_secret=hunter2%26");
+    let away = upstream.send(request, soon()).await.unwrap();
+    assert_eq!((away.status, server.hits()), (307, 3));
+    let long = with_head("", &vec![b' '; 200_000]);
+    let server = Server::sending(long).await;
+    let request = Request::post_form(["token"]).field("client_secret", "hunter2");
+    let fault = server.upstream().send(request, soon()).await.unwrap_err();
+    let shown = format!("{fault} {fault:?}");
+    assert!(!shown.contains("hunter2"), "{shown}");
+}
+
+#[tokio::test]
 async fn silence_is_a_timeout_before_the_answer_and_within_it() {
     for start in ["", "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n[1,"] {
         let server = Server::start(move |_, _, mut socket| async move {

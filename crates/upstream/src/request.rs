@@ -1,5 +1,6 @@
 //! A request, built so that no text in it changes where it goes.
 
+use bytes::Bytes;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use reqwest::header::HeaderMap;
 use secrecy::{ExposeSecret, SecretString};
@@ -18,7 +19,7 @@ const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC
 /// Publishers refuse longer addresses (about 1,100 ids in one condition are a 414 at the city's).
 const MAX_URL_BYTES: usize = 16 * 1024;
 
-/// A GET below the upstream's base address.
+/// A request below the upstream's base address: a GET, or the POST of a form where [`Request::post_form`] made it.
 ///
 /// ```
 /// use brownstone_upstream::Request;
@@ -35,6 +36,8 @@ pub struct Request {
     secret_query: Vec<(String, SecretString)>,
     secret_headers: Vec<(String, SecretString)>,
     breaker_key: Option<String>,
+    /// The fields of a form that is posted; `None` for a GET.
+    form: Option<Vec<(String, SecretString)>>,
 }
 
 impl Request {
@@ -44,6 +47,23 @@ impl Request {
             segments: segments.into_iter().map(Into::into).collect(),
             ..Self::default()
         }
+    }
+
+    /// The POST of a form to a path of these segments; of none, to the base address itself. It is tried again like a GET, so
+    /// it is for what may happen twice: asking for a token.
+    pub fn post_form<S: Into<String>>(segments: impl IntoIterator<Item = S>) -> Self {
+        Self {
+            form: Some(Vec::new()),
+            ..Self::get(segments)
+        }
+    }
+
+    /// Adds a field of the form, which no log shows. A GET has none: it becomes a POST.
+    #[must_use]
+    pub fn field(mut self, name: impl Into<String>, value: impl Into<SecretString>) -> Self {
+        let form = self.form.get_or_insert_default();
+        form.push((name.into(), value.into()));
+        self
     }
 
     /// Adds a query parameter; name and value are percent-encoded whole.
@@ -132,6 +152,15 @@ impl Request {
             return Err(Fault::Refused("the address is too long"));
         }
         Ok(url)
+    }
+
+    /// The body of a POST, as `application/x-www-form-urlencoded`; `None` for a GET.
+    pub(crate) fn body(&self) -> Option<Bytes> {
+        let mut body = url::form_urlencoded::Serializer::new(String::new());
+        for (name, value) in self.form.as_ref()? {
+            body.append_pair(name, value.expose_secret());
+        }
+        Some(body.finish().into())
     }
 
     /// The request's own headers.
@@ -266,6 +295,23 @@ mod tests {
             request.path()
         );
         assert!(!shown.contains("hunter2"), "{shown}");
+    }
+
+    #[test]
+    fn a_form_is_encoded_whole_and_not_shown() {
+        let request = Request::post_form(Vec::<String>::new())
+            .field("grant_type", "client_credentials")
+            .field("client_secret", "hunter2 &=+%\u{e9}");
+        assert_eq!(request.path(), "");
+        assert_eq!(request.url(&base()).unwrap().path(), "/base");
+        let body = request.body().unwrap();
+        assert_eq!(
+            body,
+            "grant_type=client_credentials&client_secret=hunter2+%26%3D%2B%25%C3%A9"
+        );
+        assert!(!format!("{request:?}").contains("hunter2"));
+        assert_eq!(Request::get(["x"]).body(), None);
+        assert_eq!(Request::post_form(["x"]).body(), Some(Bytes::new()));
     }
 
     #[test]

@@ -26,6 +26,13 @@ impl Form {
         self.raw(name).trim()
     }
 
+    /// Every value of a field that was sent and is not blank, blanks around it dropped.
+    pub fn all(&self, name: &str) -> impl Iterator<Item = &str> {
+        let sent = self.0.iter().filter(move |(sent, _)| sent == name);
+        sent.map(|(_, value)| value.trim())
+            .filter(|value| !value.is_empty())
+    }
+
     /// A field exactly as sent, as a secret.
     pub fn secret(&self, name: &str) -> SecretString {
         SecretString::from(self.raw(name))

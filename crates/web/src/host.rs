@@ -9,7 +9,7 @@ use actix_web::{
     middleware::{Compress, from_fn},
     web,
 };
-use brownstone_accounts::{Accounts, UsageRecorder, sign_in::SignIn};
+use brownstone_accounts::{Accounts, RequestLog, UsageRecorder, sign_in::SignIn};
 use brownstone_domain::{ErrorBody, ErrorCode};
 use brownstone_service::Service;
 use sha2::{Digest as _, Sha256};
@@ -33,6 +33,8 @@ pub struct Host {
     pub sign_in: SignIn,
     /// Counters of use.
     pub usage: Arc<UsageRecorder>,
+    /// The newest requests of each account.
+    pub requests: Arc<RequestLog>,
     /// The API's public address, without a slash at its end.
     pub base_url: String,
     /// The web host's own public address, without a slash at its end.
@@ -127,7 +129,7 @@ async fn asset(content: &'static str, kind: &'static str) -> HttpResponse {
 async fn robots() -> HttpResponse {
     HttpResponse::Ok()
         .content_type("text/plain; charset=utf-8")
-        .body("User-agent: *\nDisallow: /property/\nDisallow: /dashboard\nDisallow: /support\nDisallow: /lookup\n")
+        .body("User-agent: *\nDisallow: /property/\nDisallow: /dashboard\nDisallow: /support\nDisallow: /lookup\nDisallow: /search\n")
 }
 
 /// The API and MCP live on the other host.

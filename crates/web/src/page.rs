@@ -53,7 +53,7 @@ impl Frame {
     }
 
     /// The frame of a page for nobody in particular.
-    fn bare(title: &str) -> Self {
+    pub(crate) fn bare(title: &str) -> Self {
         Self {
             title: title.to_owned(),
             style: style_path(),

@@ -79,6 +79,12 @@ pub fn dollars(amount: f64) -> String {
     }
 }
 
+/// An amount of dollars.
+pub fn money(amount: brownstone_domain::Dollars) -> String {
+    let text = amount.to_string();
+    text.parse().map_or_else(|_| format!("${text}"), dollars)
+}
+
 /// A name such as `open_class_c` for people: `open class c`.
 pub fn words(name: &str) -> String {
     visible(&name.replace('_', " ")).trim().to_owned()

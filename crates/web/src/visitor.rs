@@ -97,6 +97,19 @@ impl Visitor {
         self.fresh(req, host, FRESH_FOR_SUPPORT, &here(req))
     }
 
+    /// That somebody of support is signed in, however long ago: before a form is read, so that to everybody else there is nothing here.
+    ///
+    /// # Errors
+    /// 404 without the role.
+    pub fn has_role(&self, req: &HttpRequest) -> Result<(), Stop> {
+        let signed = self.signed.as_ref();
+        if signed.is_some_and(|signed| is_support(signed.account.role)) {
+            Ok(())
+        } else {
+            Err(Stop::not_found(req))
+        }
+    }
+
     /// The session, where the password was given within `age`.
     ///
     /// # Errors

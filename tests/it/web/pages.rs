@@ -209,7 +209,7 @@ async fn support_suspends_and_restores_and_sets_limits() {
     support
         .post(
             &format!("{path}/limits"),
-            &[("per_minute", "x"), ("per_day", "")],
+            &[("per_minute", "x"), ("per_day", ""), ("reason", "r")],
         )
         .await
         .is(400);
@@ -217,14 +217,140 @@ async fn support_suspends_and_restores_and_sets_limits() {
     support
         .post(
             &format!("{path}/limits"),
-            &[("per_minute", ""), ("per_day", "77")],
+            &[("per_minute", ""), ("per_day", "77"), ("reason", "")],
         )
+        .await
+        .is(400);
+    support.get(&path).await.is(200);
+    let past = [
+        ("per_day", "77"),
+        ("reason", "trial"),
+        ("until", "2020-01-01"),
+    ];
+    support.post(&format!("{path}/limits"), &past).await.is(400);
+    support.get(&path).await.is(200);
+    let week = START + Duration::days(7);
+    let until = week.date().to_string();
+    let fields = [
+        ("per_minute", ""),
+        ("per_day", "77"),
+        ("reason", "a secret trial"),
+        ("until", until.as_str()),
+    ];
+    support
+        .post(&format!("{path}/limits"), &fields)
         .await
         .goes(&path);
     let limits = owner.get("/dashboard").await.is(200).text;
     assert!(
-        limits.contains(">77<") && limits.contains("set by support"),
+        limits.contains(">77<") && limits.contains(&format!("set by support until {until}")),
         "{limits}"
+    );
+    let told = owner.get("/dashboard/account").await.is(200).text;
+    assert!(
+        told.contains("per day 77") && !told.contains("secret trial"),
+        "{told}"
+    );
+    let told = support.get(&path).await.is(200).text;
+    assert!(told.contains("reason: a secret trial"), "{told}");
+    // The end comes by itself, on every surface.
+    server.set_clock(week);
+    let limit = async || {
+        let usage = server.get_as(&key, "/v1/usage").await;
+        usage.data()["day"]["limit"].clone()
+    };
+    assert_eq!(limit().await, 10_000);
+    let mut again = Browser::new(&server);
+    again.get("/sign-in").await.is(200);
+    let fields = [("email", "ada@example.com"), ("password", PASSWORD)];
+    again.post("/sign-in", &fields).await.goes("/dashboard");
+    let limits = again.get("/dashboard").await.is(200).text;
+    assert!(!limits.contains("set by support"), "{limits}");
+}
+
+#[tokio::test]
+async fn a_request_is_on_its_owners_dashboard_and_support_finds_the_account_by_it() {
+    let server = Server::sample().await;
+    let mut owner = Browser::sign_up(&server, "ada.lovelace@example.com").await;
+    let (key, _) = owner.make_key("laptop").await;
+    let looked = server
+        .post_as(
+            &key,
+            "/v1/lookup",
+            &json!({"address": "350 5th Ave, Manhattan"}),
+        )
+        .await;
+    let id = looked.body["meta"]["request_id"]
+        .as_str()
+        .expect("an id")
+        .to_owned();
+    let refused = server
+        .post_as(
+            &key,
+            "/v1/lookup",
+            &json!({"address": "1 Main St, Yonkers NY"}),
+        )
+        .await;
+    assert_eq!(refused.status, StatusCode::BAD_REQUEST);
+    let other = refused.body["request_id"]
+        .as_str()
+        .expect("an id")
+        .to_owned();
+    let shown = owner.get("/dashboard").await.is(200).text;
+    for part in [
+        &id,
+        &other,
+        "outside_coverage",
+        "lookupProperty",
+        "<td>REST</td>",
+    ] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    assert!(!shown.contains("Yonkers") && !shown.contains("5th Ave"));
+    let exported = owner.get("/dashboard/account/export.json").await.is(200);
+    assert_eq!(exported.json()["recent_requests"][1]["request_id"], id);
+    // One who may not see it sees nothing of it.
+    let mut stranger = Browser::sign_up(&server, "bob@example.com").await;
+    assert!(!stranger.get("/dashboard").await.text.contains(&id));
+    let mut support = Browser::invited(&server, "help@example.com", "support").await;
+    for query in [&id, &other, "ada.love", "ADA.LOVELACE@example.com"] {
+        let found = support.get(&format!("/support?q={query}")).await.is(200);
+        assert!(
+            found.text.contains(">ada.lovelace@example.com</a>"),
+            "{query}: {}",
+            found.text
+        );
+        assert!(!found.text.contains(">bob@example.com</a>"));
+    }
+    for query in ["ada%25", "0192f3a4-0000-7000-8000-000000000000", "ad"] {
+        let found = support.get(&format!("/support?q={query}")).await.is(200);
+        assert!(
+            found.text.contains("No account fits"),
+            "{query}: {}",
+            found.text
+        );
+    }
+}
+
+#[tokio::test]
+async fn the_audit_trail_is_one_chain_that_a_page_and_a_command_check() {
+    let server = Server::sample().await;
+    let mut owner = Browser::sign_up(&server, "ada@example.com").await;
+    owner.make_key("laptop").await;
+    let mut support = Browser::invited(&server, "help@example.com", "support").await;
+    let page = support.get("/support/audit").await.is(200);
+    assert!(page.text.contains("key.create") && !page.text.contains("chain is whole"));
+    let checked = support.post("/support/audit", &[]).await.is(200);
+    assert!(
+        checked.text.contains("The chain is whole"),
+        "{}",
+        checked.text
+    );
+    let end = checked.between("It ends in <code>", "<");
+    let told = server.operator(&["audit", "verify"]).await;
+    assert!(
+        told.starts_with("whole: ") && told.ends_with(&end),
+        "{told}"
     );
 }
 

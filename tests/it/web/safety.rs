@@ -118,9 +118,10 @@ async fn the_support_console_is_for_its_roles_and_asks_for_the_password_again() 
     let path = format!("/support/accounts/{account}");
     let change = format!("{path}/suspend");
     let mut developer = Browser::sign_up(&server, "ada@example.com").await;
-    for page in ["/support", &path] {
+    for page in ["/support", "/support/audit", &path] {
         developer.get(page).await.is(404);
     }
+    developer.post("/support/audit", &[]).await.is(404);
     for action in ["suspend", "restore", "limits", "defaults"] {
         developer
             .post(&format!("{path}/{action}"), &[("reason", "r")])
@@ -144,10 +145,29 @@ async fn the_support_console_is_for_its_roles_and_asks_for_the_password_again() 
             .await
             .between("<dd><code>", "<");
         let to_self = format!("/support/accounts/{own}/limits");
-        browser
-            .post(&to_self, &[("per_day", "99999")])
+        let more = [("per_day", "99999"), ("reason", "r")];
+        browser.post(&to_self, &more).await.is(400);
+    }
+    // An account with a role is changed by an admin alone.
+    for (role, status) in [("support", 400), ("admin", 303)] {
+        let email = format!("{role}.two@example.com");
+        let mut browser = Browser::invited(&server, &email, role).await;
+        let found = browser
+            .get("/support?q=support%40example.com")
             .await
-            .is(400);
+            .is(200);
+        let id = found.between("href=\"/support/accounts/", "\"");
+        browser
+            .get(&format!("/support/accounts/{id}"))
+            .await
+            .is(200);
+        browser
+            .post(
+                &format!("/support/accounts/{id}/suspend"),
+                &[("reason", "r")],
+            )
+            .await
+            .is(status);
     }
     let mut late = Browser::invited(&server, "late@example.com", "support").await;
     server.set_clock(START + Duration::minutes(31));
@@ -371,4 +391,58 @@ async fn where_accounts_are_not_opened_there_is_no_way_in() {
         let fields = [("email", "ada@example.com"), ("password", PASSWORD)];
         browser.post("/sign-up", &fields).await.is(404);
     }
+}
+
+/// Each path that takes a form, and what it answers to one without a token of its own: to those of support there is nothing here.
+const FORMS: [(&str, u16); 17] = [
+    ("/sign-up", 403),
+    ("/sign-in", 403),
+    ("/again", 403),
+    ("/sign-out", 403),
+    ("/lookup", 403),
+    ("/dashboard/keys", 403),
+    ("/dashboard/keys/some/rotate", 403),
+    ("/dashboard/keys/some/revoke", 403),
+    ("/dashboard/account/password", 403),
+    ("/dashboard/account/sessions/others", 403),
+    ("/dashboard/account/sessions/some", 403),
+    ("/dashboard/account/delete", 403),
+    ("/support/audit", 404),
+    ("/support/accounts/some/suspend", 404),
+    ("/support/accounts/some/restore", 404),
+    ("/support/accounts/some/limits", 404),
+    ("/support/accounts/some/defaults", 404),
+];
+
+#[tokio::test]
+async fn every_form_needs_its_token_and_supports_are_there_for_support_alone() {
+    let server = Server::sample().await;
+    let account = server
+        .operator(&["account", "create", "--email", "some@example.com"])
+        .await;
+    let mut developer = Browser::sign_up(&server, "ada@example.com").await;
+    let mut support = Browser::invited(&server, "help@example.com", "support").await;
+    let mut admin = Browser::invited(&server, "root@example.com", "admin").await;
+    for (path, status) in FORMS {
+        let path = path.replace("accounts/some", &format!("accounts/{account}"));
+        developer.post_with(&path, "", &[]).await.is(status);
+        // With the role the page is there, and the form is still refused.
+        for browser in [&mut support, &mut admin] {
+            browser.post_with(&path, "", &[]).await.is(403);
+        }
+        let mut nobody = Browser::new(&server);
+        let got = nobody.post_with(&path, "", &[("reason", "r")]).await;
+        assert!(
+            [403, 404].contains(&got.status.as_u16()),
+            "{path}: {}",
+            got.status
+        );
+    }
+    let found = server.operator(&["audit", "verify"]).await;
+    assert!(found.starts_with("whole"), "{found}");
+    let account = support
+        .get(&format!("/support/accounts/{account}"))
+        .await
+        .is(200);
+    assert!(!account.text.contains("Suspended since"));
 }

@@ -1,11 +1,11 @@
 //! Accounts, limits and keys by command.
 
-use std::{sync::Arc, time::Duration};
+use std::{process::ExitCode, sync::Arc, time::Duration};
 
 use anyhow::{anyhow, bail};
 use brownstone_accounts::{Account, Accounts, Actor, KeyId, Overrides, Role, Tier};
 use clap::Subcommand;
-use time::format_description::well_known::Rfc3339;
+use time::{OffsetDateTime, format_description::well_known::Rfc3339};
 
 use super::say;
 use crate::{clock, config::Config, parts, people};
@@ -62,13 +62,62 @@ pub(crate) enum LimitsCommand {
         /// Units per UTC day
         #[arg(long)]
         per_day: Option<u32>,
+        /// Why; for support
+        #[arg(long, default_value = "by command")]
+        reason: String,
+        /// When the ceilings end, such as 2026-12-31T00:00:00Z; without it they stay
+        #[arg(long, value_parser = moment)]
+        until: Option<OffsetDateTime>,
     },
     /// Back to the defaults
     Clear {
         /// Account id or e-mail address
         #[arg(long)]
         account: String,
+        /// Why; for support
+        #[arg(long, default_value = "by command")]
+        reason: String,
     },
+}
+
+/// `brownstone audit ...`
+#[derive(Debug, Subcommand)]
+pub(crate) enum AuditCommand {
+    /// Check that every line is as it was written; exit code 1 when not
+    Verify,
+}
+
+impl AuditCommand {
+    /// Carries it out.
+    pub(crate) async fn run(self, config: &Config) -> anyhow::Result<ExitCode> {
+        match self {
+            Self::Verify => {
+                let verdict = accounts(config).await?.verify_audit().await?;
+                let hash: String = verdict
+                    .hash
+                    .iter()
+                    .map(|byte| format!("{byte:02x}"))
+                    .collect();
+                if let Some(fault) = verdict.fault {
+                    say(&format!(
+                        "broken: {fault}; {} lines before it hold",
+                        verdict.lines
+                    ));
+                    return Ok(ExitCode::FAILURE);
+                }
+                say(&format!(
+                    "whole: {} lines, {} from before the chain began; ends in {hash}",
+                    verdict.lines, verdict.unchained
+                ));
+                Ok(ExitCode::SUCCESS)
+            }
+        }
+    }
+}
+
+fn moment(text: &str) -> Result<OffsetDateTime, String> {
+    OffsetDateTime::parse(text, &Rfc3339)
+        .map_err(|_| format!("{text:?} is no moment; use one such as 2026-12-31T00:00:00Z"))
 }
 
 /// `brownstone key ...`
@@ -198,20 +247,25 @@ impl LimitsCommand {
                 account,
                 per_minute,
                 per_day,
+                reason,
+                until,
             } => {
                 let (accounts, account) = found(config, &account).await?;
                 let change = Overrides {
                     per_minute,
                     per_day,
+                    until,
                 };
                 let set = accounts
-                    .set_limits(&account.id, change, Actor::Command)
+                    .set_limits(&account.id, change, &reason, Actor::Command)
                     .await?;
                 (account, set)
             }
-            Self::Clear { account } => {
+            Self::Clear { account, reason } => {
                 let (accounts, account) = found(config, &account).await?;
-                accounts.clear_limits(&account.id, Actor::Command).await?;
+                accounts
+                    .clear_limits(&account.id, &reason, Actor::Command)
+                    .await?;
                 (account, Overrides::default())
             }
         };

@@ -83,6 +83,9 @@ enum Command {
     /// Raise or lower the ceilings of an account
     #[command(subcommand)]
     Limits(accounts::LimitsCommand),
+    /// The audit trail
+    #[command(subcommand)]
+    Audit(accounts::AuditCommand),
     /// Make, list, rotate and revoke API keys
     #[command(subcommand)]
     Key(accounts::KeyCommand),
@@ -147,6 +150,7 @@ impl Cli {
             Command::Serve { sample } => serve::serve(config, sample).await?,
             Command::Account(command) => command.run(&config).await?,
             Command::Limits(command) => command.run(&config).await?,
+            Command::Audit(command) => return command.run(&config).await,
             Command::Key(command) => command.run(&config).await?,
             Command::Import(command) => command.run(&config).await?,
             Command::Sync(command) => return command.run(&config).await,

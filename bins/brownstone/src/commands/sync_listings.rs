@@ -37,7 +37,7 @@ pub(super) async fn sync(config: &Config) -> anyhow::Result<ExitCode> {
     let areas = listings.entitled();
     if areas.is_empty() {
         bail!(
-            "there is nothing to scan: listings_source, listings_token and listings_areas must be set"
+            "there is nothing to scan: listings_source, its credential and listings_areas must be set"
         );
     }
     let (leases, holder) = (store.leases(), uuid::Uuid::now_v7().to_string());
@@ -54,6 +54,8 @@ pub(super) async fn sync(config: &Config) -> anyhow::Result<ExitCode> {
                     sum.listings += report.listings;
                     sum.duplicates += report.duplicates;
                     sum.unplaced += report.unplaced;
+                    sum.withheld += report.withheld;
+                    sum.concealed += report.concealed;
                     sum.events += report.events;
                     for (field, count) in report.dropped {
                         *sum.dropped.entry(field).or_insert(0) += count;
@@ -70,14 +72,22 @@ pub(super) async fn sync(config: &Config) -> anyhow::Result<ExitCode> {
     leases.release(LEASE, &holder).await?;
     bar.finish_and_clear();
     for (field, count) in &sum.dropped {
-        say(&format!("{count:>10} impossible values dropped: {field}"));
+        // A row without an identifier is no listing; everything else is a value.
+        let what = match *field {
+            "listing" => "rows without an identifier dropped".to_owned(),
+            field => format!("impossible values dropped: {field}"),
+        };
+        say(&format!("{count:>10} {what}"));
     }
     say(&format!(
-        "{} listings in {} areas, {} twice, {} without a building; {} changes; {failed} areas failed",
+        "{} listings in {} areas, {} twice, {} without a building, {} without their address; {} withheld, {} changes; \
+         {failed} areas failed",
         sum.listings,
         areas.len(),
         sum.duplicates,
         sum.unplaced,
+        sum.concealed,
+        sum.withheld,
         sum.events,
     ));
     Ok(if failed == 0 {

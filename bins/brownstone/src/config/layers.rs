@@ -157,6 +157,22 @@ pub(crate) const KEYS: &[Key] = &[
     key("listings_url", "", "address of the listing feed"),
     secret("listings_token", "credential of the listing feed"),
     key(
+        "listings_client_id",
+        "",
+        "reso: client that fetches its tokens (OAuth 2 client credentials), in place of listings_token",
+    ),
+    secret("listings_client_secret", "its secret"),
+    key(
+        "listings_token_url",
+        "",
+        "where its tokens come from: the whole address of the token endpoint",
+    ),
+    key(
+        "listings_token_scope",
+        "",
+        "scope that is asked for, where the endpoint wants one, such as api",
+    ),
+    key(
         "listings_areas",
         "",
         "ZIPs the deployment is entitled to, with commas, or all",
@@ -425,6 +441,7 @@ mod tests {
             &[
                 ("BROWNSTONE_SODA_APP_TOKEN", "canary-token"),
                 ("BROWNSTONE_LISTINGS_TOKEN", "canary-listings"),
+                ("BROWNSTONE_LISTINGS_CLIENT_SECRET", "canary-client"),
                 ("BROWNSTONE_FRED_API_KEY", "canary-fred"),
                 (
                     "BROWNSTONE_DATABASE_URL",

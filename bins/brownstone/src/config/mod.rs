@@ -25,6 +25,19 @@ pub(crate) enum GeocoderKind {
     GeoSearch,
 }
 
+/// A client of the listing feed's OAuth 2 server.
+#[derive(Debug, Clone)]
+pub(crate) struct ListingsClient {
+    /// Its identifier.
+    pub id: String,
+    /// Its secret.
+    pub secret: SecretString,
+    /// The token endpoint.
+    pub token_url: Url,
+    /// The scope to ask for, where one is wanted.
+    pub scope: Option<String>,
+}
+
 /// The settings of the parts that are built, typed.
 #[derive(Debug, Clone)]
 pub(crate) struct Config {
@@ -80,8 +93,10 @@ pub(crate) struct Config {
     pub listings_source: Option<String>,
     /// Its address, where it is not the feed's usual one.
     pub listings_url: Option<Url>,
-    /// Its credential; without it listings are gated.
+    /// Its credential; without one listings are gated.
     pub listings_token: Option<SecretString>,
+    /// A client that fetches its tokens, in place of it.
+    pub listings_client: Option<ListingsClient>,
     /// The areas it may be asked for.
     pub listings_areas: String,
     /// When the daily scan begins, UTC.
@@ -204,6 +219,7 @@ impl Config {
             listings_source: text("listings_source"),
             listings_url: optional_url("listings_url")?,
             listings_token: text("listings_token").map(SecretString::from),
+            listings_client: listings_client(layers)?,
             listings_areas: layers.get("listings_areas").to_owned(),
             listings_sync_at: sync_at,
             listings_sync_spread: std::time::Duration::from_secs(sync_minutes * 60),
@@ -244,6 +260,41 @@ impl Config {
         }
         (hosts, origins)
     }
+}
+
+/// The listing feed's client: all of its settings, or none.
+fn listings_client(layers: &Layers) -> anyhow::Result<Option<ListingsClient>> {
+    let names = [
+        "listings_client_id",
+        "listings_client_secret",
+        "listings_token_url",
+    ];
+    let [id, secret, token_url] = names.map(|name| layers.get(name));
+    if [id, secret, token_url].iter().all(|text| text.is_empty()) {
+        return Ok(None);
+    }
+    for name in names {
+        if layers.get(name).is_empty() {
+            bail!("{name} is empty; {} go together", names.join(", "));
+        }
+    }
+    for (name, value, allowed) in [
+        ("listings_token", layers.get("listings_token"), ""),
+        ("listings_source", layers.get("listings_source"), "reso"),
+    ] {
+        if value != allowed {
+            bail!("{name} must be {allowed:?} beside listings_client_id");
+        }
+    }
+    Ok(Some(ListingsClient {
+        id: id.to_owned(),
+        secret: secret.to_owned().into(),
+        token_url: match Url::parse(token_url) {
+            Ok(url) if matches!(url.scheme(), "http" | "https") && url.has_host() => url,
+            _ => bail!("listings_token_url is {token_url:?}; an http or https address is expected"),
+        },
+        scope: Some(layers.get("listings_token_scope").to_owned()).filter(|text| !text.is_empty()),
+    }))
 }
 
 /// The parts of a list with commas.
@@ -300,6 +351,36 @@ mod tests {
         );
         let (hosts, _) = access(&[("mcp_allowed_hosts", "a.example.com, b.example.com,")]);
         assert_eq!(hosts, ["a.example.com", "b.example.com"]);
+    }
+
+    #[test]
+    fn a_listing_client_has_all_of_its_settings_or_none() {
+        let all = [
+            ("listings_source", "reso"),
+            ("listings_client_id", "client"),
+            ("listings_client_secret", "canary"),
+            ("listings_token_url", "https://tokens.example.com/token"),
+        ];
+        let of = |flags: &[(&'static str, &str)]| Config::of(&layers(None, &[], flags).unwrap());
+        let client = of(&all).unwrap().listings_client.unwrap();
+        assert_eq!((client.id.as_str(), client.scope.clone()), ("client", None));
+        assert!(!format!("{client:?}").contains("canary"));
+        for missing in 0..4 {
+            let mut some = all.to_vec();
+            let (name, _) = some.remove(missing);
+            let text = of(&some).unwrap_err().to_string();
+            assert!(text.contains(name) && !text.contains("canary"), "{text}");
+        }
+        for (name, value) in [
+            ("listings_token", "canary"),
+            ("listings_token_url", "ftp://x"),
+            ("listings_source", "rentcast"),
+        ] {
+            let mut more: Vec<_> = all.iter().filter(|(of, _)| *of != name).copied().collect();
+            more.push((name, value));
+            let text = of(&more).unwrap_err().to_string();
+            assert!(text.contains(name) && !text.contains("canary"), "{text}");
+        }
     }
 
     #[test]

@@ -52,10 +52,11 @@ async fn suspension_restoration_limits_and_revocation_are_in_force_within_two_se
     let change = Overrides {
         per_minute: Some(9),
         per_day: None,
+        until: None,
     };
     world
         .accounts
-        .set_limits(id, change, command)
+        .set_limits(id, change, "asked", command)
         .await
         .unwrap();
     advance(just_under_two_seconds).await;

@@ -4,6 +4,7 @@ use brownstone_domain::Limits;
 use time::Duration;
 
 use super::fixtures::{MOMENT, a_line, actions, an_account, with_account};
+use crate::chain::{AuditHead, Check};
 use crate::model::{Account, CeilingChange, Overrides, OverridesChange, Role, Suspension, Tier};
 use crate::traits::{AccountStore, StoreError};
 
@@ -24,6 +25,7 @@ pub async fn accounts_come_back_whole(store: &dyn AccountStore) {
             overrides: Overrides {
                 per_minute: Some(0),
                 per_day: None,
+                until: Some(MOMENT + Duration::DAY),
             },
             ..an_account()
         };
@@ -132,6 +134,7 @@ pub async fn each_ceiling_changes_alone_and_holds_the_greatest_values(store: &dy
         let change = OverridesChange {
             per_minute,
             per_day,
+            until: None,
         };
         let line = a_line(&account.id, "limits.set", MOMENT);
         let stands = store
@@ -167,6 +170,7 @@ pub async fn changes_of_both_ceilings_at_one_time_are_both_kept(store: &dyn Acco
         let both = Overrides {
             per_minute: Some(n),
             per_day: Some(n),
+            until: None,
         };
         assert_eq!(found.map(|found| found.overrides), Some(both));
     }
@@ -233,4 +237,117 @@ pub async fn a_change_that_fails_leaves_no_audit_line(store: &dyn AccountStore) 
         );
     }
     assert!(actions(store, &nobody).await.is_empty());
+}
+
+/// The whole chain from its beginning, against this end.
+async fn verdict(store: &dyn AccountStore, head: AuditHead) -> crate::chain::Verdict {
+    let mut check = Check::new(head);
+    loop {
+        // A small page, so that several are needed.
+        let links = store.audit_links(check.at(), 7).await.expect("an answer");
+        if links.is_empty() || !links.iter().all(|link| check.take(link)) {
+            return check.end();
+        }
+    }
+}
+
+/// Numbers have no gaps, each hash follows from the one before, and the noted end is the last line's.
+pub async fn every_line_is_linked_to_the_one_before(store: &dyn AccountStore) {
+    let before = store.audit_head().await.expect("an answer");
+    let account = with_account(store).await;
+    for n in 0..20 {
+        let line = a_line(&account.id, "limits.clear", MOMENT + Duration::seconds(n));
+        store
+            .change_overrides(&account.id, OverridesChange::CLEAR, &line)
+            .await
+            .expect("the account is there");
+    }
+    let head = store.audit_head().await.expect("an answer");
+    assert!(head.lines >= before.lines + 21);
+    assert_eq!(head.unchained, head.unchained_now);
+    let verdict = verdict(store, head).await;
+    assert_eq!(verdict.fault, None);
+    assert_eq!((verdict.lines, verdict.hash), (head.lines, head.hash));
+}
+
+/// Many who write at once are put in one order.
+pub async fn lines_at_the_same_time_make_one_chain(store: &dyn AccountStore) {
+    let (one, two, three) = (
+        with_account(store).await,
+        with_account(store).await,
+        with_account(store).await,
+    );
+    let write = async |account: &Account| {
+        for _ in 0..10 {
+            let line = a_line(&account.id, "limits.clear", MOMENT);
+            let done = store
+                .change_overrides(&account.id, OverridesChange::CLEAR, &line)
+                .await;
+            done.expect("the account is there");
+        }
+    };
+    tokio::join!(write(&one), write(&two), write(&three));
+    let head = store.audit_head().await.expect("an answer");
+    assert_eq!(verdict(store, head).await.fault, None);
+}
+
+/// A change that says an end sets it; once it has come, another change starts from the defaults.
+pub async fn overrides_end_and_what_ended_does_not_come_back(store: &dyn AccountStore) {
+    let account = with_account(store).await;
+    let change = async |change: OverridesChange, at| {
+        let line = a_line(&account.id, "limits.set", at);
+        let stands = store.change_overrides(&account.id, change, &line).await;
+        stands.expect("the account is there")
+    };
+    let end = MOMENT + Duration::HOUR;
+    let minute = OverridesChange {
+        per_minute: CeilingChange::Set(9),
+        until: Some(end),
+        ..OverridesChange::default()
+    };
+    let day = OverridesChange {
+        per_day: CeilingChange::Set(7),
+        ..OverridesChange::default()
+    };
+    assert_eq!(change(minute, MOMENT).await.until, Some(end));
+    let both = change(
+        OverridesChange {
+            until: Some(end),
+            ..day
+        },
+        end - Duration::MICROSECOND,
+    )
+    .await;
+    assert_eq!((both.per_minute, both.per_day), (Some(9), Some(7)));
+    let after = Overrides {
+        per_minute: None,
+        per_day: Some(7),
+        until: None,
+    };
+    assert_eq!(change(day, end).await, after);
+}
+
+/// What SQL reads as a pattern is an ordinary character of an address.
+pub async fn accounts_are_found_by_the_beginning_of_their_address(store: &dyn AccountStore) {
+    let unique = an_account().email.replace("@example.com", "");
+    let make = async |rest: &str| {
+        let account = Account {
+            email: format!("{unique}{rest}@example.com"),
+            ..an_account()
+        };
+        let line = a_line(&account.id, "account.create", MOMENT);
+        let made = store.create_account(&account, &line).await;
+        made.expect("a fresh account");
+        account.email
+    };
+    let (b, a, pattern) = (make("-b").await, make("-a").await, make("%_").await);
+    let find = async |prefix: String, limit| {
+        let found = store.accounts_by_email_prefix(&prefix, limit).await;
+        let found = found.expect("an answer").into_iter();
+        found.map(|account| account.email).collect::<Vec<_>>()
+    };
+    assert_eq!(find(format!("{unique}-"), 10).await, [a.clone(), b]);
+    assert_eq!(find(format!("{unique}-"), 1).await, [a]);
+    assert_eq!(find(format!("{unique}%"), 10).await, [pattern]);
+    assert!(find(format!("{unique}\\"), 10).await.is_empty());
 }

@@ -19,6 +19,7 @@
 pub mod accounts;
 mod fixtures;
 pub mod keys;
+pub mod requests;
 pub mod usage;
 
 /// Stamps one test for each case of [`accounts`] and [`keys`]. Takes an expression that makes a future of
@@ -35,6 +36,10 @@ macro_rules! account_store_contract {
             changes_of_both_ceilings_at_one_time_are_both_kept
             the_audit_trail_is_newest_first_and_limited
             a_change_that_fails_leaves_no_audit_line
+            every_line_is_linked_to_the_one_before
+            lines_at_the_same_time_make_one_chain
+            overrides_end_and_what_ended_does_not_come_back
+            accounts_are_found_by_the_beginning_of_their_address
         }
         $crate::stamp_contract! {
             key_store, keys, $store,
@@ -65,6 +70,20 @@ macro_rules! usage_store_contract {
             batches_at_the_same_time_lose_nothing
             a_batch_sent_again_counts_once
             a_batch_that_was_refused_may_be_sent_again
+        }
+    };
+}
+
+/// Stamps one test for each case of [`requests`]. Takes what [`account_store_contract!`](crate::account_store_contract) takes, for
+/// a `RequestStore`.
+#[macro_export]
+macro_rules! request_store_contract {
+    ($store:expr) => {
+        $crate::stamp_contract! {
+            request_store, requests, $store,
+            requests_come_back_whole_and_newest_first
+            the_newest_requests_are_kept
+            old_requests_are_purged
         }
     };
 }

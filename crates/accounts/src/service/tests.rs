@@ -185,8 +185,9 @@ async fn limits_given_are_set_and_the_others_left() {
         let change = Overrides {
             per_minute,
             per_day,
+            until: None,
         };
-        world.accounts.set_limits(&id, change, COMMAND)
+        world.accounts.set_limits(&id, change, "asked", COMMAND)
     };
     set(Some(7), None).await.unwrap();
     set(None, Some(0)).await.unwrap();
@@ -194,6 +195,7 @@ async fn limits_given_are_set_and_the_others_left() {
     let expected = Overrides {
         per_minute: Some(500),
         per_day: Some(0),
+        until: None,
     };
     assert_eq!(both, expected);
     assert_eq!(
@@ -203,7 +205,10 @@ async fn limits_given_are_set_and_the_others_left() {
     let line = world.last_line(&id).await;
     assert_eq!(
         (line.action.as_str(), line.detail.as_str()),
-        ("limits.set", "per minute 500, per day unchanged")
+        (
+            "limits.set",
+            "per minute 500, per day unchanged; reason: asked"
+        )
     );
 
     let lines = world.lines(&id).await;
@@ -228,7 +233,11 @@ async fn limits_given_are_set_and_the_others_left() {
     );
     assert_eq!(world.lines(&id).await, lines);
 
-    world.accounts.clear_limits(&id, COMMAND).await.unwrap();
+    world
+        .accounts
+        .clear_limits(&id, "asked", COMMAND)
+        .await
+        .unwrap();
     assert_eq!(
         world.accounts.account(&id).await.unwrap().overrides,
         Overrides::default()
@@ -236,7 +245,10 @@ async fn limits_given_are_set_and_the_others_left() {
     let line = world.last_line(&id).await;
     assert_eq!(
         (line.action.as_str(), line.detail.as_str()),
-        ("limits.clear", "per minute default, per day default")
+        (
+            "limits.clear",
+            "per minute default, per day default; reason: asked"
+        )
     );
 }
 
@@ -442,14 +454,18 @@ async fn what_is_done_to_nobody_says_so() {
     let change = Overrides {
         per_minute: Some(1),
         per_day: None,
+        until: None,
     };
     let accounts = &world.accounts;
     for refused in [
         accounts.account(&id).await.map(|_| ()),
         accounts.suspend(&id, "r", COMMAND).await.map(|_| ()),
         accounts.restore(&id, "r", COMMAND).await,
-        accounts.set_limits(&id, change, COMMAND).await.map(|_| ()),
-        accounts.clear_limits(&id, COMMAND).await,
+        accounts
+            .set_limits(&id, change, "asked", COMMAND)
+            .await
+            .map(|_| ()),
+        accounts.clear_limits(&id, "asked", COMMAND).await,
         accounts.create_key(&id, None, COMMAND).await.map(|_| ()),
         accounts.keys(&id).await.map(|_| ()),
     ] {

@@ -466,7 +466,7 @@ impl SignIn {
 
     /// The caller for looking at one's own budget, which a suspended person may.
     pub fn watcher(&self, account: &Account) -> Caller {
-        let limits: Limits = account.overrides.limits();
+        let limits: Limits = account.overrides.at(self.now()).limits();
         Caller::from(CallerInfo {
             account: account.id.clone(),
             tier: account.tier,

@@ -429,6 +429,12 @@ as the case asks (outside coverage, not found, ambiguous). {} cases that name a 
         });
     }
     page += &row("all", &|outcome| of(&all, outcome).len());
+    page += &row("with a known BIN", &|outcome| {
+        of(&all, outcome)
+            .iter()
+            .filter(|judged| !judged.case.bin.is_empty())
+            .count()
+    });
     page += "\n## Misses\n\nEach with its kind and the answer. A text without a borough or a ZIP is ambiguous here by design, since the confusers put its number on the\nsame street in every borough.\n\n";
     for outcome in [Outcome::Wrong, Outcome::Misclassified, Outcome::Refused] {
         for judged in of(&all, outcome) {

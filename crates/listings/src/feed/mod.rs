@@ -1,6 +1,9 @@
 //! Where listings come from.
 
 #[cfg(test)]
+mod city_tests;
+mod oauth;
+#[cfg(test)]
 mod real_rows;
 mod rentcast;
 mod reso;
@@ -13,6 +16,7 @@ use serde_json::{Map, Value};
 use time::{OffsetDateTime, format_description::well_known::Rfc3339};
 use tokio::time::Instant;
 
+pub use oauth::{Client, Credential};
 pub use rentcast::RentCast;
 pub use reso::Reso;
 
@@ -27,6 +31,15 @@ pub enum FeedError {
     /// The credential is not accepted.
     #[error("the feed refuses the credential (status {0})")]
     Refused(u16),
+    /// All pages were read, and they hold fewer listings than the feed counted when the first was asked for: one was cut
+    /// short, or listings went meanwhile. Begun anew, a scan is whole, unless the feed loses rows.
+    #[error("the feed counts {counted} listings and gave {given}")]
+    Short {
+        /// Listings that the feed counted, of what was read.
+        counted: u64,
+        /// Rows that came.
+        given: u64,
+    },
     /// An answer that is not what the protocol says.
     #[error("the feed's answer cannot be read: {0}")]
     Unreadable(String),
@@ -37,7 +50,7 @@ pub enum FeedError {
 pub struct FeedPage {
     /// The listings, mapped; not yet matched to buildings.
     pub rows: Vec<Row>,
-    /// Where the next page begins; `None` after the last.
+    /// Where the next page begins; `None` after the last, when as many rows came as the feed counted.
     pub next: Option<String>,
     /// Values that could not be, by field.
     pub dropped: Dropped,
@@ -51,6 +64,9 @@ pub trait ListingFeed: Send + Sync {
 
     /// A page of an area's listings, from the first on or from a `next` of before. `now` is when they are seen. Ends by
     /// `deadline`.
+    ///
+    /// # Errors
+    /// [`FeedError::Short`] in place of a page that would end the listings too early; the others as they say.
     async fn page(
         &self,
         zip: Zip,

@@ -15,7 +15,7 @@ use super::{
     FeedError, FeedPage, ListingFeed, blank, json, map_rows, moment, reso::web_address, words,
 };
 use crate::{
-    Row,
+    Display, Row,
     clean::{Dropped, Facts, Rate, finish},
 };
 
@@ -39,41 +39,66 @@ impl RentCast {
     }
 }
 
+/// How many there are, where it was asked for.
+const TOTAL: &str = "x-total-count";
+
 /// Where a page begins: sales first, then rentals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Place {
     listing_type: ListingType,
     offset: usize,
+    /// How many of the type there were when its first page was read, where the feed said it.
+    counted: Option<u64>,
 }
 
 impl Place {
     const FIRST: Self = Self {
         listing_type: ListingType::Sale,
         offset: 0,
+        counted: None,
     };
 
     fn parse(cursor: &str) -> Option<Self> {
-        let (listing_type, offset) = cursor.split_once(':')?;
-        Some(Self {
-            listing_type: ListingType::from_name(listing_type)?,
-            offset: offset.parse().ok()?,
-        })
+        let mut parts = cursor.split(':');
+        let place = Self {
+            listing_type: ListingType::from_name(parts.next()?)?,
+            offset: parts.next()?.parse().ok()?,
+            counted: parts.next().map(str::parse).transpose().ok()?,
+        };
+        parts.next().is_none().then_some(place)
+    }
+
+    fn cursor(self) -> String {
+        let counted = self
+            .counted
+            .map_or(String::new(), |counted| format!(":{counted}"));
+        format!("{}:{}{counted}", self.listing_type, self.offset)
     }
 
     /// Where it goes on after a page of so many rows.
-    fn after(self, rows: usize) -> Option<Self> {
-        match (rows, self.listing_type) {
+    ///
+    /// # Errors
+    /// [`FeedError::Short`] where the type ends before all that were counted have come.
+    fn after(self, rows: usize) -> Result<Option<Self>, FeedError> {
+        let end = self.offset.saturating_add(rows);
+        if rows >= PAGE {
             // A full page may be the last; the next one is empty then.
-            (PAGE.., listing_type) => Some(Self {
-                listing_type,
-                offset: self.offset + rows,
-            }),
-            (_, ListingType::Sale) => Some(Self {
-                listing_type: ListingType::Rental,
-                offset: 0,
-            }),
-            (_, ListingType::Rental) => None,
+            return Ok(Some(Self {
+                offset: end,
+                ..self
+            }));
         }
+        let given = end as u64;
+        if let Some(counted) = self.counted.filter(|counted| given < *counted) {
+            return Err(FeedError::Short { counted, given });
+        }
+        Ok(match self.listing_type {
+            ListingType::Sale => Some(Self {
+                listing_type: ListingType::Rental,
+                ..Self::FIRST
+            }),
+            ListingType::Rental => None,
+        })
     }
 }
 
@@ -90,7 +115,7 @@ impl ListingFeed for RentCast {
         now: OffsetDateTime,
         deadline: Instant,
     ) -> Result<FeedPage, FeedError> {
-        let place = match cursor {
+        let mut place = match cursor {
             None => Place::FIRST,
             Some(cursor) => Place::parse(cursor)
                 .ok_or_else(|| FeedError::Unreadable("a place of another feed".into()))?,
@@ -105,6 +130,7 @@ impl ListingFeed for RentCast {
             .query("status", "Active")
             .query("limit", PAGE.to_string())
             .query("offset", place.offset.to_string())
+            .query("includeTotalCount", "true")
             .breaker("rentcast");
         if let Some(key) = &self.key {
             request = request.secret_header("x-api-key", key.clone());
@@ -118,14 +144,19 @@ impl ListingFeed for RentCast {
         let Value::Array(rows) = body else {
             return Err(FeedError::Unreadable("no array".into()));
         };
+        if place.offset == 0 {
+            place.counted = answer
+                .header(TOTAL)
+                .and_then(|total| total.trim().parse().ok());
+        }
+        let next = place.after(rows.len())?;
         let mut dropped = Dropped::new();
         let mapped = map_rows(&rows, &mut dropped, |row, dropped| {
             map(row, place.listing_type, now, dropped)
         });
-        let next = place.after(rows.len());
         Ok(FeedPage {
             rows: mapped,
-            next: next.map(|place| format!("{}:{}", place.listing_type, place.offset)),
+            next: next.map(Place::cursor),
             dropped,
         })
     }
@@ -204,6 +235,7 @@ pub(super) fn map(
     Some(Row {
         listing,
         new_construction,
+        display: Display::Whole,
     })
 }
 
@@ -290,13 +322,48 @@ mod tests {
     #[test]
     fn pages_are_sales_and_then_rentals() {
         let after = |cursor: &str, rows| {
-            let next = Place::parse(cursor).unwrap().after(rows)?;
-            Some((next.listing_type.as_str(), next.offset))
+            let next = Place::parse(cursor).unwrap().after(rows).unwrap();
+            next.map(Place::cursor)
         };
-        assert_eq!(after("sale:0", 500), Some(("sale", 500)));
-        assert_eq!(after("sale:500", 499), Some(("rental", 0)));
-        assert_eq!(after("rental:0", 500), Some(("rental", 500)));
-        assert_eq!(after("rental:500", 0), None);
-        assert_eq!(Place::parse("elsewhere"), None);
+        for (cursor, rows, next) in [
+            ("sale:0", 500, Some("sale:500")),
+            ("sale:500", 499, Some("rental:0")),
+            ("sale:0:900", 500, Some("sale:500:900")),
+            ("sale:500:900", 400, Some("rental:0")),
+            // Some came meanwhile.
+            ("sale:500:900", 402, Some("rental:0")),
+            ("sale:500:1000", 500, Some("sale:1000:1000")),
+            ("sale:1000:1000", 0, Some("rental:0")),
+            ("rental:0", 500, Some("rental:500")),
+            ("rental:500", 0, None),
+            ("rental:0:0", 0, None),
+        ] {
+            assert_eq!(after(cursor, rows).as_deref(), next, "{cursor} {rows}");
+        }
+        for cursor in [
+            "elsewhere",
+            "sale",
+            "sale:x",
+            "sale:1:x",
+            "sale:1:2:3",
+            "barn:1",
+        ] {
+            assert_eq!(Place::parse(cursor), None, "{cursor}");
+        }
+    }
+
+    #[test]
+    fn a_type_that_ends_before_its_count_is_short() {
+        for (cursor, rows, given) in [
+            ("sale:500:900", 399, 899),
+            ("rental:0:1", 0, 0),
+            ("sale:0:900", 250, 250),
+        ] {
+            let short = Place::parse(cursor).unwrap().after(rows).unwrap_err();
+            let FeedError::Short { given: got, .. } = short else {
+                panic!("{cursor}: {short}")
+            };
+            assert_eq!(got, given, "{cursor}");
+        }
     }
 }

@@ -1,23 +1,26 @@
 //! RESO Web API: OData 4 with the names of the Data Dictionary, as the country's multiple listing services speak it.
 //!
 //! Pages are the server's own: `@odata.nextLink` is followed, of which only the query is taken, so that a host or a path
-//! never comes from an answer.
+//! never comes from an answer. The first page is asked for the number of all rows (`$count`): a server whose last page comes
+//! too early has not given the area whole.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use async_trait::async_trait;
 use brownstone_domain::{Dollars, ListingType, OpenHouse, PropertyType, Zip};
-use brownstone_upstream::{Request, Upstream};
-use secrecy::SecretString;
+use brownstone_upstream::{Request, Response, Upstream};
+use secrecy::{ExposeSecret as _, SecretString};
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use time::{Duration, OffsetDateTime, format_description::well_known::Rfc3339};
 use tokio::time::Instant;
 use url::Url;
 
-use super::{FeedError, FeedPage, ListingFeed, blank, json, map_rows, moment, words};
+use super::{Credential, FeedError, FeedPage, ListingFeed, blank, json, map_rows, moment, words};
 use crate::{
-    Row,
+    Display, Row,
     clean::{Dropped, Facts, Rate, finish},
+    row::conceal,
 };
 
 /// The name in `sources`.
@@ -32,29 +35,84 @@ const PAGE: &str = "odata.maxpagesize=500";
 /// What comes with each listing, where the server has it.
 const EXPAND: &str = "Media,OpenHouse";
 
+/// What a first page is asked for beside the listings, the most first: a server that refuses one is asked for the next.
+const FORMS: [Form; 4] = [
+    Form {
+        expand: true,
+        count: true,
+    },
+    Form {
+        expand: false,
+        count: true,
+    },
+    Form {
+        expand: true,
+        count: false,
+    },
+    Form {
+        expand: false,
+        count: false,
+    },
+];
+
+/// Whether a first page is asked for media and open houses, and for the number of all rows.
+#[derive(Debug, Clone, Copy, Default)]
+struct Form {
+    expand: bool,
+    count: bool,
+}
+
 /// Photographs and open houses kept of one listing.
 const KEPT: usize = 50;
+
+/// The fields by which who offers a home withholds it from the Internet, and what each takes away where it says no. Not said,
+/// as many services leave it that send displayable listings alone, is a yes.
+///
+/// The first two are the Data Dictionary's: the seller has (or has not) allowed the listing, or its address, to be displayed
+/// on Internet sites. The third is MLS Grid's, which tells its licensees so what they have to drop.
+const PERMISSIONS: &[(&str, Display)] = &[
+    ("InternetEntireListingDisplayYN", Display::Withheld),
+    ("InternetAddressDisplayYN", Display::WithoutAddress),
+    ("MlgCanView", Display::Withheld),
+];
 
 /// A multiple listing service.
 #[derive(Debug)]
 pub struct Reso {
     upstream: Upstream,
-    token: Option<SecretString>,
-    /// Whether the server refused to send media and open houses along.
-    plain: AtomicBool,
+    credential: Credential,
+    /// Which of [`FORMS`] the server takes.
+    form: AtomicUsize,
 }
 
 impl Reso {
-    /// A service whose `Property` resource lies below the upstream's base address, asked with a bearer token.
-    pub const fn new(upstream: Upstream, token: Option<SecretString>) -> Self {
+    /// A service whose `Property` resource lies below the upstream's base address, asked with this credential.
+    pub const fn new(upstream: Upstream, credential: Credential) -> Self {
         Self {
             upstream,
-            token,
-            plain: AtomicBool::new(false),
+            credential,
+            form: AtomicUsize::new(0),
         }
     }
 
-    fn request(&self, query: Vec<(String, String)>) -> Request {
+    /// Asks. A token that is refused is fetched anew, once, where it can be.
+    async fn ask(
+        &self,
+        query: &[(String, String)],
+        deadline: Instant,
+    ) -> Result<Response, FeedError> {
+        let token = self.credential.token(deadline).await?;
+        let request = Self::request(query, &token);
+        let answer = self.upstream.get(request, deadline).await?;
+        if answer.status != 401 || !self.credential.renew(&token).await {
+            return Ok(answer);
+        }
+        let token = self.credential.token(deadline).await?;
+        let request = Self::request(query, &token);
+        Ok(self.upstream.get(request, deadline).await?)
+    }
+
+    fn request(query: &[(String, String)], token: &SecretString) -> Request {
         let mut request = Request::get(["Property"])
             .header("accept", "application/json")
             .header("prefer", PAGE)
@@ -62,15 +120,11 @@ impl Reso {
         for (name, value) in query {
             request = request.query(name, value);
         }
-        if let Some(token) = &self.token {
-            use secrecy::ExposeSecret as _;
-            let bearer = format!("Bearer {}", token.expose_secret());
-            request = request.secret_header("authorization", bearer.into());
-        }
-        request
+        let bearer = format!("Bearer {}", token.expose_secret());
+        request.secret_header("authorization", bearer.into())
     }
 
-    fn first_page(&self, zip: Zip, now: OffsetDateTime) -> Vec<(String, String)> {
+    fn first_page(zip: Zip, now: OffsetDateTime, form: Form) -> Vec<(String, String)> {
         let since = (now - REACH)
             .replace_nanosecond(0)
             .ok()
@@ -83,10 +137,87 @@ impl Reso {
             ),
             ("$orderby".to_owned(), "ListingKey".to_owned()),
         ];
-        if !self.plain.load(Ordering::Relaxed) {
+        if form.expand {
             query.push(("$expand".to_owned(), EXPAND.to_owned()));
         }
+        if form.count {
+            query.push(("$count".to_owned(), "true".to_owned()));
+        }
         query
+    }
+
+    /// The first page, in the fullest form that the server takes.
+    async fn first(
+        &self,
+        zip: Zip,
+        now: OffsetDateTime,
+        deadline: Instant,
+    ) -> Result<Response, FeedError> {
+        let known = self.form.load(Ordering::Relaxed);
+        let mut refused = None;
+        for (number, form) in FORMS.into_iter().enumerate().skip(known) {
+            let query = Self::first_page(zip, now, form);
+            let answer = self.ask(&query, deadline).await?;
+            if answer.status != 400 {
+                if answer.is_success() {
+                    self.form.store(number, Ordering::Relaxed);
+                }
+                return Ok(answer);
+            }
+            refused = Some(answer);
+        }
+        refused.ok_or_else(|| FeedError::Unreadable("no page was asked for".into()))
+    }
+}
+
+/// Where a scan is, in the text of a cursor.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Place {
+    /// The link of the next page.
+    next: String,
+    /// Rows that the server counted at the first page, where it counts.
+    #[serde(default)]
+    counted: Option<u64>,
+    /// Rows that came so far.
+    given: u64,
+}
+
+impl Place {
+    fn parse(cursor: &str) -> Self {
+        // A link alone is a scan that another release began, which did not count.
+        serde_json::from_str(cursor).unwrap_or_else(|_| Self {
+            next: cursor.to_owned(),
+            counted: None,
+            given: 0,
+        })
+    }
+
+    fn cursor(&self) -> Result<String, FeedError> {
+        serde_json::to_string(self).map_err(|error| FeedError::Unreadable(error.to_string()))
+    }
+}
+
+/// Where to go on after a page, if anywhere; whether the pages hold as many rows as were counted.
+fn after(
+    before: Option<&Place>,
+    counted: Option<u64>,
+    rows: usize,
+    next: Option<String>,
+) -> Result<Option<Place>, FeedError> {
+    let counted = before.map_or(counted, |before| before.counted);
+    let given = before.map_or(0, |before| before.given) + rows as u64;
+    match (next, counted) {
+        (Some(next), _) if before.is_some_and(|before| before.next == next) => {
+            Err(FeedError::Unreadable("a page leads to itself".into()))
+        }
+        (Some(next), counted) => Ok(Some(Place {
+            next,
+            counted,
+            given,
+        })),
+        (None, Some(counted)) if given < counted => Err(FeedError::Short { counted, given }),
+        // More than were counted: some came meanwhile.
+        (None, _) => Ok(None),
     }
 }
 
@@ -103,24 +234,14 @@ impl ListingFeed for Reso {
         now: OffsetDateTime,
         deadline: Instant,
     ) -> Result<FeedPage, FeedError> {
-        let mut answer = match cursor {
-            Some(link) => {
-                let query = query_of(link)?;
-                self.upstream.get(self.request(query), deadline).await?
+        let place = cursor.map(Place::parse);
+        let answer = match &place {
+            Some(place) => {
+                let query = query_of(&place.next)?;
+                self.ask(&query, deadline).await?
             }
-            None => {
-                let query = self.first_page(zip, now);
-                self.upstream.get(self.request(query), deadline).await?
-            }
+            None => self.first(zip, now, deadline).await?,
         };
-        if answer.status == 400 && cursor.is_none() && !self.plain.swap(true, Ordering::Relaxed) {
-            // Not every server sends other resources along.
-            let query = self.first_page(zip, now);
-            answer = self.upstream.get(self.request(query), deadline).await?;
-            if !answer.is_success() {
-                self.plain.store(false, Ordering::Relaxed);
-            }
-        }
         let body = json(&answer)?;
         let Some(Value::Array(rows)) = body.get("value") else {
             return Err(FeedError::Unreadable("no array `value`".into()));
@@ -130,6 +251,9 @@ impl ListingFeed for Reso {
             Some(Value::String(link)) => Some(link.clone()),
             Some(_) => return Err(FeedError::Unreadable("a next link that is no text".into())),
         };
+        let counted = body.get("@odata.count").and_then(Value::as_u64);
+        let next = after(place.as_ref(), counted, rows.len(), next)?;
+        let next = next.map(|place| place.cursor()).transpose()?;
         let mut dropped = Dropped::new();
         let rows = map_rows(rows, &mut dropped, |row, dropped| map(row, now, dropped));
         Ok(FeedPage {
@@ -161,6 +285,15 @@ fn map(row: &Map<String, Value>, now: OffsetDateTime, dropped: &mut Dropped) -> 
     let listing_type = words::offer(offer_raw.as_deref());
     let updated_at = moment(facts.text("ModificationTimestamp"));
     let mut listing = blank(NAME, listing_type, &id, updated_at, now);
+    let display = display(&facts);
+    if display == Display::Withheld {
+        // Nothing of it is read, so that nothing of it is kept.
+        return Some(Row {
+            listing,
+            new_construction: None,
+            display,
+        });
+    }
     if let Some(human) = facts.text("ListingId") {
         listing.source_listing_id = human;
     }
@@ -232,10 +365,24 @@ fn map(row: &Map<String, Value>, now: OffsetDateTime, dropped: &mut Dropped) -> 
     listing.description = facts.text("PublicRemarks");
     let new_construction = facts.boolean("NewConstructionYN");
     finish(&mut listing, dropped);
+    if display == Display::WithoutAddress {
+        conceal(&mut listing);
+    }
     Some(Row {
         listing,
         new_construction,
+        display,
     })
+}
+
+/// What may be shown. A permission that says something nobody understands is none.
+fn display(facts: &Facts<'_>) -> Display {
+    let refused = |name: &str| facts.text(name).is_some() && facts.boolean(name) != Some(true);
+    let withheld = PERMISSIONS.iter().filter(|(name, _)| refused(name));
+    withheld
+        .map(|(_, display)| *display)
+        .max()
+        .unwrap_or_default()
 }
 
 fn address(listing: &mut brownstone_domain::Listing, facts: &mut Facts<'_>) {

@@ -71,6 +71,49 @@ fn a_sale_is_mapped_and_its_units_converted() {
 }
 
 #[test]
+fn what_who_offers_a_home_withholds_is_not_read() {
+    use Display::{Whole, Withheld, WithoutAddress};
+    let (entire, address) = ("InternetEntireListingDisplayYN", "InternetAddressDisplayYN");
+    for (field, value, expected) in [
+        (entire, json!(false), Withheld),
+        (entire, json!("N"), Withheld),
+        (entire, json!("No"), Withheld),
+        (entire, json!(0), Withheld),
+        (entire, json!("ask the seller"), Withheld),
+        (entire, json!(true), Whole),
+        (entire, json!("Y"), Whole),
+        (entire, json!(null), Whole),
+        (entire, json!(""), Whole),
+        (address, json!(false), WithoutAddress),
+        (address, json!("false"), WithoutAddress),
+        (address, json!(true), Whole),
+        (address, json!(null), Whole),
+        ("MlgCanView", json!(false), Withheld),
+        ("MlgCanView", json!(true), Whole),
+    ] {
+        let mut sale = sale();
+        sale[field] = value.clone();
+        sale["ListingURL"] = "https://sample.example/120-broadway-4c".into();
+        let (row, _) = read(sale);
+        assert_eq!(row.display, expected, "{field} {value}");
+        let text = serde_json::to_string(&row.listing).unwrap();
+        let address = ["120", "Broadway", "broadway", "4C", "40.7086", "74.0106"];
+        let told = address.iter().filter(|part| text.contains(**part)).count();
+        match expected {
+            Whole => assert_eq!(told, 6, "{text}"),
+            _ => assert_eq!(told, 0, "{text}"),
+        }
+        assert_eq!(text.contains("950000"), expected != Withheld, "{text}");
+        assert_eq!(row.listing.zip_code.is_some(), expected != Withheld);
+    }
+    // Both say no: the wider one counts.
+    let mut both = sale();
+    both[address] = false.into();
+    both[entire] = false.into();
+    assert_eq!(read(both).0.display, Withheld);
+}
+
+#[test]
 fn a_lease_is_by_the_month() {
     let (row, _) = read(json!({
         "ListingKey": "K2", "StandardStatus": "Active", "PropertyType": "ResidentialLease",
@@ -124,6 +167,71 @@ fn a_row_without_an_identifier_is_no_listing() {
     let rows = [json!({"ListPrice": 1}), json!(5)];
     let mapped = map_rows(&rows, &mut dropped, |row, dropped| map(row, NOW, dropped));
     assert_eq!((mapped.len(), dropped["listing"]), (0, 2));
+}
+
+#[test]
+fn pages_hold_as_many_rows_as_were_counted() {
+    let place = |next: &str, counted, given| Place {
+        next: next.to_owned(),
+        counted,
+        given,
+    };
+    let link = || Some("?b".to_owned());
+    let started = place("?a", Some(250), 100);
+    for (before, counted, rows, next, expected) in [
+        (
+            None,
+            Some(250),
+            100,
+            link(),
+            Ok(Some(place("?b", Some(250), 100))),
+        ),
+        (None, None, 100, link(), Ok(Some(place("?b", None, 100)))),
+        // Only the first page's count counts.
+        (
+            Some(&started),
+            Some(9),
+            100,
+            link(),
+            Ok(Some(place("?b", Some(250), 200))),
+        ),
+        (Some(&started), None, 150, None, Ok(None)),
+        // Some came meanwhile.
+        (Some(&started), None, 153, None, Ok(None)),
+        (None, Some(0), 0, None, Ok(None)),
+        (None, None, 3, None, Ok(None)),
+        (
+            Some(&started),
+            None,
+            149,
+            None,
+            Err(FeedError::Short {
+                counted: 250,
+                given: 249,
+            }),
+        ),
+        (
+            None,
+            Some(100),
+            50,
+            None,
+            Err(FeedError::Short {
+                counted: 100,
+                given: 50,
+            }),
+        ),
+    ] {
+        let case = format!("{before:?} {counted:?} {rows} {next:?}");
+        assert_eq!(after(before, counted, rows, next), expected, "{case}");
+    }
+    let circle = after(Some(&started), None, 5, Some("?a".into()));
+    assert!(matches!(circle, Err(FeedError::Unreadable(_))));
+    // A cursor is read as it was written; one of another release is a link.
+    assert_eq!(Place::parse(&started.cursor().unwrap()), started);
+    assert_eq!(
+        Place::parse("Property?$skiptoken=7"),
+        place("Property?$skiptoken=7", None, 0)
+    );
 }
 
 #[test]

@@ -112,7 +112,13 @@ fn answer(path: &str, params: &[(String, String)], control: &Control) -> HttpRes
         return nothing();
     };
     let listings = control.listings();
-    let records = rentcast_records(offer, &listings.entities(), listings.now());
+    let mut entities = listings.entities();
+    // Records are made of one home's listings: those of other ZIPs need not be made to be left out.
+    let zips = params.iter().filter(|(name, _)| name == "zipCode");
+    for (_, zip) in zips.filter(|(_, zip)| zip.len() == 5) {
+        entities.retain(|entity| text(entity, "PostalCode") == zip);
+    }
+    let records = rentcast_records(offer, &entities, listings.now());
     if let Some(id) = id {
         let found = records.into_iter().find(|record| text(record, "id") == id);
         return found.map_or_else(nothing, |record| HttpResponse::Ok().json(record));

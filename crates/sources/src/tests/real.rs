@@ -17,7 +17,9 @@ use crate::{
 /// The folder of real data, or a reason why nothing is tested.
 #[allow(clippy::print_stderr)] // The reason is for whoever reads the test's output.
 pub(crate) fn folder() -> Option<PathBuf> {
-    let folder = std::env::var_os("NYC_REAL_DATA").map(PathBuf::from);
+    let folder = std::env::var_os("NYC_REAL_DATA")
+        .filter(|path| !path.is_empty())
+        .map(PathBuf::from);
     if folder.is_none() {
         eprintln!("skipped: NYC_REAL_DATA names no folder of real rows");
     }

@@ -1,6 +1,7 @@
 //! What every database must do, stamped for each: SQLite in temporary files always, PostgreSQL where `TEST_POSTGRES_URL`
 //! names a server.
 
+mod audit;
 mod backup;
 mod faults;
 mod harness;
@@ -34,6 +35,7 @@ macro_rules! stamp_for {
             }
 
             brownstone_accounts::account_store_contract!(crate::harness::$make());
+            brownstone_accounts::request_store_contract!(crate::harness::$make());
             brownstone_accounts::usage_store_contract!(crate::harness::$make());
             brownstone_accounts::sign_in_store_contract!(crate::harness::$make());
             brownstone_rates::rate_store_contract!(crate::harness::$make());
@@ -66,6 +68,9 @@ macro_rules! conformance {
 }
 
 conformance! {
+    audit:
+        a_line_cannot_be_changed_or_taken_out
+        what_was_tampered_with_is_found_at_its_line;
     reports:
         a_report_comes_back_byte_for_byte
         a_report_saved_again_replaces_the_one_before

@@ -10,7 +10,7 @@ use crate::{Flags, Reason, Segment};
 
 /// The file, when there is a folder of real data.
 fn real(name: &str) -> Option<PathBuf> {
-    match std::env::var_os("NYC_REAL_DATA") {
+    match std::env::var_os("NYC_REAL_DATA").filter(|path| !path.is_empty()) {
         Some(folder) => Some(PathBuf::from(folder).join(name)),
         None => {
             #[allow(clippy::print_stderr)]

@@ -2,7 +2,7 @@
 
 use actix_web::{HttpRequest, HttpResponse, http::StatusCode, http::header, web};
 use askama::Template;
-use brownstone_accounts::AuditEntry;
+use brownstone_accounts::{AuditEntry, requests::KEPT, service::REASON};
 use serde_json::{Value, json};
 use time::{OffsetDateTime, format_description::well_known::Rfc3339};
 
@@ -55,6 +55,10 @@ struct AccountPage {
 fn own_event(entry: &AuditEntry) -> Event {
     let own = entry.actor == entry.account.as_str();
     let support = !own && matches!(entry.action.as_str(), "account.suspend" | "account.restore");
+    let told = match entry.detail.split_once(REASON) {
+        Some((told, _)) if !own => told,
+        _ => &entry.detail,
+    };
     Event {
         at: moment(entry.at),
         actor: if own { "you" } else { "support" }.to_owned(),
@@ -62,7 +66,7 @@ fn own_event(entry: &AuditEntry) -> Event {
         detail: if support {
             String::new()
         } else {
-            visible(&entry.detail)
+            visible(told)
         },
     }
 }
@@ -182,11 +186,14 @@ pub async fn export(req: HttpRequest, host: web::Data<Host>) -> Result<HttpRespo
     let events = host.accounts.audit(&account.id, ALL_EVENTS).await;
     let events = events.map_err(|error| Stop::accounts(&req, &error))?;
     let (_, usage) = counters(&req, &host, account).await?;
+    let requests = host.requests.recent(&account.id, KEPT).await;
+    let requests = requests.map_err(|error| Stop::internal(&req, error))?;
     let all = json!({
         "account": {
             "id": account.id.as_str(), "email": account.email, "tier": account.tier.as_str(),
             "created_at": at(account.created_at), "suspended": account.suspension.is_some(),
-            "overrides": {"per_minute": account.overrides.per_minute, "per_day": account.overrides.per_day},
+            "overrides": {"per_minute": account.overrides.per_minute, "per_day": account.overrides.per_day,
+                "until": account.overrides.until.map(at)},
         },
         "keys": keys.iter().map(|key| json!({
             "id": key.id.as_str(), "name": key.name, "prefix": key.prefix, "last_four": key.last_four,
@@ -201,6 +208,10 @@ pub async fn export(req: HttpRequest, host: web::Data<Host>) -> Result<HttpRespo
             let event = own_event(entry);
             json!({"at": at(entry.at), "actor": event.actor, "action": event.action, "detail": event.detail})
         }).collect::<Vec<_>>(),
+        "recent_requests": requests.iter().map(|line| json!({
+            "request_id": line.id, "at": at(line.at), "key": line.key.as_str(), "surface": line.surface.as_str(),
+            "operation": line.operation, "outcome": line.outcome, "units": line.units,
+        })).collect::<Vec<_>>(),
         "usage_last_30_days": usage.iter().map(|(key, counts)| json!({
             "date": key.day.to_string(), "key": key.key.as_str(), "surface": key.surface.as_str(),
             "operation": key.operation, "calls": counts.calls, "failed": counts.failed, "units": counts.units,

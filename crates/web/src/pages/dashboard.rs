@@ -4,16 +4,16 @@ use std::collections::BTreeMap;
 
 use actix_web::{HttpRequest, HttpResponse, http::StatusCode, web};
 use askama::Template;
-use brownstone_accounts::{Account, UsageCounts, UsageKey};
+use brownstone_accounts::{Account, KeyRecord, RequestLine, UsageCounts, UsageKey};
 use brownstone_domain::{Limits, OPERATIONS, Surface, usage::Usage};
 use serde_json::json;
-use time::{Date, Duration};
+use time::{Date, Duration, OffsetDateTime};
 
 use crate::{
     chart::{Bar, bars},
     host::Host,
     page::{Frame, Stop, show},
-    text::{count, moment},
+    text::{count, moment, visible},
     visitor::Visitor,
 };
 
@@ -28,13 +28,19 @@ pub(crate) struct Ceiling {
 }
 
 /// The ceilings of an account.
-pub(crate) fn ceilings(account: &Account) -> Vec<Ceiling> {
-    let limits = account.overrides.limits();
+pub(crate) fn ceilings(account: &Account, now: OffsetDateTime) -> Vec<Ceiling> {
+    let overrides = account.overrides.at(now);
+    let limits = overrides.limits();
+    let until = overrides.until.map(|end| format!(" until {}", moment(end)));
+    let until = until.unwrap_or_default();
     let row = |name, limit: u32, set: Option<u32>, default: u32| Ceiling {
         name,
         limit: count(limit.into()),
         source: match set {
-            Some(_) => format!("set by support; the default is {}", count(default.into())),
+            Some(_) => format!(
+                "set by support{until}; the default is {}",
+                count(default.into())
+            ),
             None => format!("the default of the {} tier", account.tier),
         },
     };
@@ -42,13 +48,13 @@ pub(crate) fn ceilings(account: &Account) -> Vec<Ceiling> {
         row(
             "Units per minute",
             limits.per_minute(),
-            account.overrides.per_minute,
+            overrides.per_minute,
             Limits::DEFAULT_PER_MINUTE,
         ),
         row(
             "Units per day (UTC)",
             limits.per_day(),
-            account.overrides.per_day,
+            overrides.per_day,
             Limits::DEFAULT_PER_DAY,
         ),
     ]
@@ -71,6 +77,48 @@ fn line(name: String, counts: UsageCounts) -> Line {
     }
 }
 
+/// Requests on the dashboard.
+const RECENT: u32 = 25;
+
+/// A request, for a table.
+pub(crate) struct Asked {
+    pub(crate) at: String,
+    pub(crate) operation: &'static str,
+    pub(crate) surface: String,
+    pub(crate) key: String,
+    pub(crate) outcome: String,
+    pub(crate) ok: bool,
+    pub(crate) units: String,
+    pub(crate) id: String,
+}
+
+/// The account's newest requests.
+pub(crate) async fn requests(
+    req: &HttpRequest,
+    host: &Host,
+    account: &Account,
+    keys: &[KeyRecord],
+    limit: u32,
+) -> Result<Vec<Asked>, Stop> {
+    let lines = host.requests.recent(&account.id, limit).await;
+    let lines = lines.map_err(|error| Stop::internal(req, error))?;
+    let asked = |line: &RequestLine| Asked {
+        at: moment(line.at),
+        operation: line.operation.spec().name,
+        surface: line.surface.as_str().to_uppercase(),
+        key: keys
+            .iter()
+            .find(|key| key.id == line.key)
+            .map(|key| format!("\u{2026}{}", key.last_four))
+            .unwrap_or_default(),
+        ok: line.outcome == "ok",
+        outcome: visible(&line.outcome),
+        units: count(line.units),
+        id: visible(&line.id),
+    };
+    Ok(lines.iter().map(asked).collect())
+}
+
 #[derive(Template)]
 #[template(path = "dashboard.html")]
 struct Dashboard {
@@ -87,6 +135,8 @@ struct Dashboard {
     resets: String,
     ceilings: Vec<Ceiling>,
     today: Vec<Line>,
+    today_by_surface: Vec<Line>,
+    requests: Vec<Asked>,
     rate_limited: u64,
     permanent: u64,
     has_keys: bool,
@@ -142,6 +192,18 @@ pub async fn dashboard(req: HttpRequest, host: web::Data<Host>) -> Result<HttpRe
             units: count(counts.units),
         })
         .collect();
+    let today_by_surface = usage
+        .by_surface
+        .0
+        .iter()
+        .filter(|(_, counts)| counts.calls + counts.failed > 0)
+        .map(|(name, counts)| Line {
+            name: name.to_uppercase(),
+            calls: count(counts.calls),
+            failed: count(counts.failed),
+            units: count(counts.units),
+        })
+        .collect();
     let page = Dashboard {
         page: Frame::of(&host, &visitor, "Dashboard"),
         here: "dashboard",
@@ -154,8 +216,10 @@ pub async fn dashboard(req: HttpRequest, host: web::Data<Host>) -> Result<HttpRe
         day_limit: count(usage.day.limit),
         day_share: share(usage.day.remaining, usage.day.limit),
         resets: moment(usage.day.resets_at),
-        ceilings: ceilings(account),
+        ceilings: ceilings(account, host.sign_in.now()),
         today,
+        today_by_surface,
+        requests: requests(&req, &host, account, &keys, RECENT).await?,
         rate_limited: usage.refused.rate_limited,
         permanent: usage.refused.permanent,
         has_keys: !keys.is_empty(),
@@ -258,7 +322,7 @@ pub async fn usage(req: HttpRequest, host: web::Data<Host>) -> Result<HttpRespon
     let key_name = |id: &str| match keys.iter().find(|key| key.id.as_str() == id) {
         Some(key) => format!(
             "{} ({}\u{2026}{})",
-            crate::text::visible(&key.name),
+            visible(&key.name),
             key.prefix,
             key.last_four
         ),

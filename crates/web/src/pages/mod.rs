@@ -7,6 +7,7 @@ pub mod entry;
 pub mod home;
 pub mod keys;
 pub mod property;
+pub mod search;
 pub mod support;
 
 use actix_web::web;
@@ -72,7 +73,13 @@ pub fn routes(config: &mut web::ServiceConfig) {
         .route("/property/{id}/report.json", web::get().to(property::json))
         .route("/property/{id}", web::get().to(property::property))
         .route("/property/{id}/{slug}", web::get().to(property::property))
+        .route("/search", web::get().to(search::search))
         .route("/support", web::get().to(support::find))
+        .service(form(
+            "/support/audit",
+            web::get().to(support::audit),
+            web::post().to(support::verify),
+        ))
         .route("/support/accounts/{id}", web::get().to(support::account))
         .route(
             "/support/accounts/{id}/{action}",

@@ -4,7 +4,7 @@ use actix_web::{HttpRequest, HttpResponse, http::StatusCode, http::header, web};
 use askama::Template;
 use brownstone_accounts::{Account, Caller};
 use brownstone_domain::{Bbl, Bin, Operation, Surface};
-use brownstone_service::{Call, Failure, Kept};
+use brownstone_service::{Call, Failure, Kept, SourceInfo};
 use bytes::Bytes;
 use serde_json::json;
 
@@ -71,7 +71,11 @@ fn cost() -> u32 {
     Operation::LookupProperty.spec().cost.get()
 }
 
-fn caller(req: &HttpRequest, host: &Host, account: &Account) -> Result<Caller, Stop> {
+/// Whoever is signed in, as a caller on the account's budget.
+///
+/// # Errors
+/// 403 where the API would answer it.
+pub(crate) fn caller(req: &HttpRequest, host: &Host, account: &Account) -> Result<Caller, Stop> {
     let caller = host.sign_in.caller(account);
     caller.map_err(|failure| Stop::failure(req, &Failure::from(failure)))
 }
@@ -147,6 +151,26 @@ pub async fn property(req: HttpRequest, host: web::Data<Host>) -> Result<HttpRes
         cost: cost(),
     };
     show(&req, &host, &visitor, StatusCode::OK, &page)
+}
+
+/// The page of a report for nobody in particular, from `data` of a lookup: what rendering costs, for the bench.
+///
+/// # Errors
+/// When it is no lookup's data.
+pub fn rendered(
+    data: &[u8],
+    sources: &[SourceInfo],
+    now: time::OffsetDateTime,
+) -> Result<String, serde_json::Error> {
+    let report = View::of(data, sources, now)?;
+    let page = Report {
+        page: Frame::bare(&report.address),
+        path: "/property/0".to_owned(),
+        report,
+        subject: String::new(),
+        cost: cost(),
+    };
+    page.render().map_err(serde::ser::Error::custom)
 }
 
 /// Whether a path is of the lot that was asked for: a redirect must not lead to another, nor round in a circle.

@@ -72,6 +72,8 @@ pub struct View {
     pub timeline: Option<String>,
     /// Sources with records, in sections.
     pub sections: Vec<Section>,
+    /// Every source, in the report's order.
+    pub all: Vec<Listed>,
     /// Sources whose publisher has nothing on this building.
     pub nothing: Vec<String>,
     /// Sources that did not answer.
@@ -84,6 +86,35 @@ pub struct View {
     pub refresh_at: String,
     /// Whether that time has come.
     pub is_due: bool,
+}
+
+/// A source in the list of all.
+#[derive(Debug)]
+pub struct Listed {
+    /// Its key.
+    pub key: String,
+    /// Its name for people.
+    pub title: String,
+    /// What its status means for a reader.
+    pub status: &'static str,
+    /// Whether it has records on this page.
+    pub shown: bool,
+    /// Records in all; empty where there are none.
+    pub count: String,
+    /// How old the publisher's data is.
+    pub age: String,
+    /// Whether that is older than its own cadence.
+    pub stale: bool,
+}
+
+/// A status of the contract, in words.
+fn status_words(status: &str) -> &'static str {
+    match status {
+        "ok" => "on record",
+        "not_found" => "nothing on record",
+        "gated" => "no licence here",
+        _ => "did not answer",
+    }
 }
 
 /// Facts of the lot: the field of the record of the tax lot, and its name for people.
@@ -153,7 +184,23 @@ impl View {
                 .collect(),
             attention: attention::attention(&data.sources),
             timeline: timeline::timeline(&data.sources),
-            sections: section::sections(&data.sources, sources),
+            sections: section::sections(&data.sources, sources, now),
+            all: data
+                .sources
+                .iter()
+                .map(|(key, entry)| Listed {
+                    title: title(key),
+                    status: status_words(&entry.status),
+                    shown: entry.status == "ok",
+                    count: match entry.status.as_str() {
+                        "ok" => section::total(entry).to_string(),
+                        _ => String::new(),
+                    },
+                    age: section::age(entry, now),
+                    stale: entry.flag("stale"),
+                    key: visible(key),
+                })
+                .collect(),
             nothing: named("not_found"),
             silent: named("error"),
             gated: named("gated"),

@@ -3,6 +3,7 @@
 use brownstone_service::SourceInfo;
 use indexmap::IndexMap;
 use serde_json::Value;
+use time::{OffsetDateTime, UtcOffset, format_description::well_known::Rfc3339};
 
 use super::Entry;
 use crate::text::{cell, count, visible, words};
@@ -115,7 +116,11 @@ pub struct Breakdown {
 }
 
 /// The sources with records, in sections.
-pub(super) fn sections(entries: &IndexMap<String, Entry>, infos: &[SourceInfo]) -> Vec<Section> {
+pub(super) fn sections(
+    entries: &IndexMap<String, Entry>,
+    infos: &[SourceInfo],
+    now: OffsetDateTime,
+) -> Vec<Section> {
     let mut sections = SECTIONS.map(|(name, _)| Section {
         name,
         sources: Vec::new(),
@@ -127,7 +132,7 @@ pub(super) fn sections(entries: &IndexMap<String, Entry>, infos: &[SourceInfo]) 
         if entry.status == "ok"
             && let Some(section) = place.and_then(|place| sections.get_mut(place))
         {
-            section.sources.push(source(key, entry, infos));
+            section.sources.push(source(key, entry, infos, now));
         }
     }
     sections
@@ -136,7 +141,32 @@ pub(super) fn sections(entries: &IndexMap<String, Entry>, infos: &[SourceInfo]) 
         .collect()
 }
 
-fn source(key: &str, entry: &Entry, infos: &[SourceInfo]) -> Source {
+/// Records of an entry in all.
+pub(super) fn total(entry: &Entry) -> u64 {
+    let total = entry.number("record_count").unwrap_or_default().max(0.0);
+    // A count of records is whole and small.
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+    let total = total as u64;
+    total
+}
+
+/// How old a publisher's data is: the day and how long ago that is. Empty where it is not known.
+pub(super) fn age(entry: &Entry, now: OffsetDateTime) -> String {
+    let Some(text) = entry.text("source_updated_at") else {
+        return String::new();
+    };
+    let Ok(at) = OffsetDateTime::parse(&text, &Rfc3339) else {
+        return text;
+    };
+    let day = at.to_offset(UtcOffset::UTC).date();
+    match (now.date() - day).whole_days() {
+        ..=0 => format!("{day}, today"),
+        1 => format!("{day}, 1 day ago"),
+        days => format!("{day}, {days} days ago"),
+    }
+}
+
+fn source(key: &str, entry: &Entry, infos: &[SourceInfo], now: OffsetDateTime) -> Source {
     let info = infos.iter().find(|info| info.key == key);
     let of = |text: fn(&SourceInfo) -> &str| info.map_or("", text).to_owned();
     let (mut summary, mut breakdowns) = (Vec::new(), Vec::new());
@@ -174,10 +204,7 @@ fn source(key: &str, entry: &Entry, infos: &[SourceInfo]) -> Source {
                 .collect()
         })
         .collect();
-    let total = entry.number("record_count").unwrap_or_default().max(0.0);
-    // A count of records is whole and small.
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-    let total = total as u64;
+    let total = total(entry);
     let hidden = total.saturating_sub(u64::try_from(rows.len()).unwrap_or(u64::MAX));
     let more = match (hidden, all.len() - columns.len()) {
         (0, 0) => None,
@@ -194,7 +221,7 @@ fn source(key: &str, entry: &Entry, infos: &[SourceInfo]) -> Source {
         tells: of(|info| &info.tells),
         publisher: of(|info| &info.publisher),
         count: count(total),
-        updated: entry.text("source_updated_at").unwrap_or_default(),
+        updated: age(entry, now),
         stale: entry.flag("stale"),
         url: entry
             .text("source_url")

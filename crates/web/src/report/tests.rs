@@ -96,3 +96,85 @@ fn what_is_no_report_is_an_error() {
     assert!(View::of(b"{}", &[], datetime!(2026-11-28 12:00 UTC)).is_err());
     assert!(View::of(b"", &[], datetime!(2026-11-28 12:00 UTC)).is_err());
 }
+
+/// A report of two megabytes: forty sources of a hundred records each, no two of them alike.
+fn large() -> Vec<u8> {
+    let mut seed = 7_u64;
+    let mut word = || {
+        // A small generator: what repeats would compress better than a record does.
+        seed = seed
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        format!("{:x}", seed >> 20)
+    };
+    let mut data = data();
+    for source in 0..40 {
+        let records: Vec<Value> = (0..100)
+            .map(|_| {
+                let columns = (0..20).map(|column| (format!("column_{column}"), json!(word())));
+                Value::Object(columns.collect())
+            })
+            .collect();
+        data["sources"][format!("nyc_dob_{source}")] = json!({"status": "ok", "data": {
+            "records": records, "record_count": 100, "records_truncated": false, "matched_by": "bin",
+            "source_updated_at": "2026-11-20T10:00:00Z", "open_violations": source
+        }});
+    }
+    data.to_string().into_bytes()
+}
+
+#[actix_web::test]
+async fn a_page_of_two_megabytes_of_records_is_small_on_the_wire() {
+    use actix_web::{App, HttpResponse, http::header, middleware::Compress, test, web};
+
+    let report = large();
+    assert!(report.len() > 2_000_000, "{}", report.len());
+    let now = datetime!(2026-11-28 12:00 UTC);
+    let html = crate::pages::property::rendered(&report, &[], now).unwrap();
+    assert!(html.contains("2026-11-20, 8 days ago"));
+    let app = App::new().wrap(Compress::default()).route(
+        "/",
+        web::get().to(move || {
+            let html = html.clone();
+            async move { HttpResponse::Ok().content_type("text/html").body(html) }
+        }),
+    );
+    let app = test::init_service(app).await;
+    for encoding in ["br", "gzip"] {
+        let request = test::TestRequest::get()
+            .uri("/")
+            .insert_header((header::ACCEPT_ENCODING, encoding));
+        let answer = test::call_service(&app, request.to_request()).await;
+        let sent = answer.headers().get(header::CONTENT_ENCODING);
+        assert_eq!(sent.unwrap(), encoding);
+        let sent = test::read_body(answer).await.len();
+        assert!(sent < 400_000, "{sent} bytes of {encoding}");
+    }
+}
+
+#[test]
+fn every_source_is_listed_with_its_answer() {
+    let view = view();
+    let all: Vec<_> = view
+        .all
+        .iter()
+        .map(|source| {
+            (
+                source.key.as_str(),
+                source.status,
+                source.count.as_str(),
+                source.age.as_str(),
+            )
+        })
+        .collect();
+    assert_eq!(
+        all,
+        [
+            ("nyc_ecb", "on record", "250", "2026-11-27, 1 day ago"),
+            ("nyc_hpd_violations", "on record", "1", ""),
+            ("nyc_dob", "did not answer", "", ""),
+            ("nyc_evictions", "nothing on record", "", ""),
+            ("listings", "no licence here", "", ""),
+        ]
+    );
+}
