@@ -391,13 +391,86 @@ fn is_due(path: &Path, clock: &Arc<dyn Clock>) -> bool {
     let modified = std::fs::metadata(path).and_then(|about| about.modified());
     modified.is_ok_and(|modified| {
         let age = clock.now() - time::OffsetDateTime::from(modified);
-        age > DUE
+        // One of another program's version is of no use, however new it is.
+        age > DUE || SalesIndex::open(path).is_err()
     })
 }
 
 #[cfg(test)]
 mod tests {
+    use brownstone_domain::SystemClock;
+
     use super::*;
+
+    fn empty() -> SalesIndex {
+        SalesIndex::build(Loaded::default(), &Lots::default())
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_version_that_this_program_cannot_use_is_fetched_once_and_what_is_in_place_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let url = format!("sqlite://{}", folder.path().join("shared.db").display());
+        let store = Store::open(&url).unwrap();
+        store.migrate().await.unwrap();
+        let place = folder.path().join("sales.index");
+        let mut copy = Copy::of(store.clone(), place.clone());
+        assert!(!copy.fetch_newest().await.unwrap(), "nothing was ever put");
+
+        let good = empty();
+        let put = async |version: &str, bytes: &[u8]| {
+            store
+                .put_index_file(INDEX_NAME, version, bytes)
+                .await
+                .unwrap();
+        };
+        put(&good.version(), good.bytes()).await;
+        assert!(copy.fetch_newest().await.unwrap());
+        assert!(!copy.fetch_newest().await.unwrap(), "it is in place");
+        let in_place = std::fs::read(&place).unwrap();
+
+        // Another program's layout: the same file with another number behind its name.
+        let mut other = good.bytes().to_vec();
+        other[7] = other[7].wrapping_add(1);
+        // And a file that lost its end.
+        let cut = good.bytes().get(..good.bytes().len() / 2).unwrap();
+        for (version, bytes) in [("other-layout", other.as_slice()), ("cut-short", cut)] {
+            put(version, bytes).await;
+            let fault = copy.fetch_newest().await.unwrap_err();
+            assert!(
+                format!("{fault:#}").contains(&format!("the sales index {version} cannot be used")),
+                "{fault:#}"
+            );
+            assert!(
+                !copy.fetch_newest().await.unwrap(),
+                "refused, and not fetched again"
+            );
+            assert_eq!(std::fs::read(&place).unwrap(), in_place);
+        }
+
+        put(&good.version(), good.bytes()).await;
+        assert!(
+            !copy.fetch_newest().await.unwrap(),
+            "the newest again is what is in place"
+        );
+        std::fs::remove_file(&place).unwrap();
+        assert!(
+            copy.fetch_newest().await.unwrap(),
+            "what was lost is fetched"
+        );
+        assert!(SalesIndex::open(&place).is_ok());
+    }
+
+    #[test]
+    fn an_index_of_another_program_is_due_at_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("sales.index");
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+        assert!(!is_due(&path, &clock), "none was ever made");
+        put_in_place(&empty(), &path).unwrap();
+        assert!(!is_due(&path, &clock));
+        std::fs::write(&path, "another program's").unwrap();
+        assert!(is_due(&path, &clock));
+    }
 
     #[test]
     fn an_index_in_place_is_seen_once_and_a_damaged_one_is_none() {
@@ -406,8 +479,7 @@ mod tests {
         let mut file = SalesFile::at(path.clone());
         assert!(file.look().unwrap().is_none());
         assert!(in_place(&path).is_none());
-        let index = SalesIndex::build(Loaded::default(), &Lots::default());
-        put_in_place(&index, &path).unwrap();
+        put_in_place(&empty(), &path).unwrap();
         assert!(file.look().unwrap().is_some());
         assert!(file.look().unwrap().is_none(), "seen already");
         assert!(in_place(&path).is_some());

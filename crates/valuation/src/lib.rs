@@ -15,7 +15,7 @@ pub mod sale;
 pub mod sync;
 
 pub use class::{BuildingClass, Kind, Segment, TaxClass};
-pub use clean::{Exclusions, Reason, TOKEN_PRICE};
+pub use clean::{Exclusions, Reason, TOKEN_PRICE, TOKEN_PRICE_A_DWELLING};
 pub use index::{IndexError, SalesIndex};
 pub use lot::{Lot, Place};
 pub use lots::Lots;

@@ -5,6 +5,7 @@ mod fan_out;
 mod listings;
 mod quota;
 mod report_page;
+mod sales;
 mod shared_quota;
 pub(crate) mod warm;
 
@@ -32,6 +33,7 @@ pub(crate) const PARTS: &[Part] = &[
     listings::PART,
     warm::PART,
     report_page::PART,
+    sales::PART,
 ];
 
 /// The parts of these names, in the order they run; all without a name.

@@ -6,11 +6,12 @@
 //! year or size that cannot be true is left out of the sale, which is **mended**. Each rule has a name and a count.
 
 pub(crate) mod address;
+mod marks;
 
 use brownstone_domain::Bbl;
 
 use crate::{
-    Flags, Kind, Loaded, Sale, SaleId, Segment, TextRef, Texts,
+    Flags, Loaded, Sale, SaleId, TextRef, Texts,
     read::{
         table::{Row, Table},
         value::DayOrder,
@@ -38,12 +39,16 @@ pub enum Reason {
     ReleaseOverlap,
     /// Marked: the same lot, unit, day and price in a row that differs elsewhere.
     DuplicateRecording,
-    /// Marked: one price on several lots the same day.
+    /// Marked: one price on several lots the same day, or on one of several.
     PackageSale,
     /// Marked: a transfer without money.
     ZeroPrice,
     /// Marked: a price below [`TOKEN_PRICE`].
     TokenPrice,
+    /// Marked: a house or rental building below [`TOKEN_PRICE_A_DWELLING`] for each dwelling.
+    TokenPriceADwelling,
+    /// Marked: one of several deeds of a house or rental building on one day.
+    OneOfSeveralDeeds,
     /// Mended: a year of construction that cannot be true, or lies years after the sale.
     ImpossibleYear,
     /// Mended: a size that cannot be true.
@@ -54,7 +59,7 @@ pub enum Reason {
 
 impl Reason {
     /// All, with their names in reports.
-    pub const ALL: [(Self, &'static str); 14] = [
+    pub const ALL: [(Self, &'static str); 16] = [
         (Self::EmptyRow, "empty_row"),
         (Self::Ragged, "ragged_row"),
         (Self::ImpossibleLot, "impossible_lot"),
@@ -66,6 +71,8 @@ impl Reason {
         (Self::PackageSale, "package_sale"),
         (Self::ZeroPrice, "zero_price"),
         (Self::TokenPrice, "token_price"),
+        (Self::TokenPriceADwelling, "token_price_a_dwelling"),
+        (Self::OneOfSeveralDeeds, "one_of_several_deeds"),
         (Self::ImpossibleYear, "impossible_year"),
         (Self::ImpossibleSize, "impossible_size"),
         (Self::UnitInAddress, "unit_in_address"),
@@ -125,10 +132,12 @@ impl Exclusions {
 
 /// Below this many dollars a price is a token (1, 10, 100): no property of the city sells for it.
 pub const TOKEN_PRICE: u64 = 10_000;
+/// The same for each dwelling of a house or rental building: a share, a sale within a family, a transfer to an agency. In
+/// the cheapest market of the published files (the Bronx of 2010) one building in forty is sold for so little a dwelling,
+/// in those after it hardly one in a hundred, and between this and three times as much there is next to nothing.
+pub const TOKEN_PRICE_A_DWELLING: u64 = 20_000;
 /// A building is sold before it is finished, but not longer before.
 const YEARS_BEFORE_BUILT: i32 = 5;
-/// So many equal prices of one day in a borough are one deed, wherever its lots are.
-const PACKAGE_LOTS: usize = 10;
 
 /// A 64-bit sum of bytes, eight at a time, good enough to tell rows apart; the same in every run and on every machine.
 pub(crate) fn print(bytes: &[u8]) -> u64 {
@@ -237,9 +246,9 @@ pub(crate) fn merge(mut tables: Vec<Table>) -> Loaded {
     }
     out.sales = kept;
     for day in out.sales.chunk_by_mut(|a, b| a.date == b.date) {
-        mark_packages(day);
+        marks::mark(day);
     }
-    count_marks(&out.sales, &mut out.exclusions);
+    marks::count(&out.sales, &mut out.exclusions);
     out
 }
 
@@ -248,7 +257,7 @@ fn finish(row: &mut Row, order: DayOrder, base: u32, names: &[u16], texts: &Text
     let sale = &mut row.sale;
     sale.date = row.date.day(order)?;
     let unit = address::unit_key(texts.bytes(sale.unit));
-    if sale.kind().with_unit(texts.get(sale.unit)) != sale.kind() {
+    if marks::is_apartment(sale, texts.get(sale.unit)) {
         sale.flags.set(Flags::APARTMENT);
     }
     if sale.class_at_sale.is_condominium() && sale.bbl.is_unit_lot() {
@@ -263,7 +272,7 @@ fn finish(row: &mut Row, order: DayOrder, base: u32, names: &[u16], texts: &Text
         sale.year_built = None;
         sale.flags.set(Flags::YEAR_IMPOSSIBLE);
     }
-    if sale.price < TOKEN_PRICE {
+    if sale.price < marks::lowest_price(sale) {
         sale.flags.set(Flags::NON_ARMS_LENGTH);
     }
     sale.neighborhood = names
@@ -360,91 +369,6 @@ impl Exclusions {
     fn take(&mut self, reason: Reason, count: usize) {
         if let Some(slot) = self.counts.get_mut(reason as usize) {
             *slot = slot.saturating_sub(count as u64);
-        }
-    }
-}
-
-/// Marks the sales of one day that carry one total: two lots or more of a block at one price, two apartments or more of a
-/// co-operative's lot, or ten lots of a borough.
-///
-/// Two flats sold together are two lots of a block at one total each, and so are a house and its garage; two strangers'
-/// equal prices on one block and day are rarer than either.
-fn mark_packages(day: &mut [Sale]) {
-    let mut at: Vec<(u64, u64, usize)> = day
-        .iter()
-        .enumerate()
-        .filter(|(_, sale)| sale.price >= TOKEN_PRICE && !sale.flags.has(Flags::DUPLICATE))
-        .map(|(at, sale)| (sale.price, lot_number(sale.bbl), at))
-        .collect();
-    at.sort_unstable();
-    for price in at.chunk_by(|a, b| a.0 == b.0) {
-        if price.len() < 2 {
-            continue;
-        }
-        for borough in price.chunk_by(|a, b| a.1 / 1_000_000_000 == b.1 / 1_000_000_000) {
-            let many = lots(borough) >= PACKAGE_LOTS;
-            for block in borough.chunk_by(|a, b| a.1 / 10_000 == b.1 / 10_000) {
-                // Different units of one lot, too: repeats of one unit were left out above.
-                if many || block.len() >= 2 {
-                    let main = if many { None } else { with_extras(day, block) };
-                    for (_, _, at) in block {
-                        if let Some(sale) = day.get_mut(*at) {
-                            sale.flags.set(if main == Some(*at) {
-                                Flags::WITH_EXTRAS
-                            } else {
-                                Flags::PACKAGE
-                            });
-                        }
-                    }
-                }
-            }
-        }
-    }
-}
-
-/// So many lots may come with a dwelling: two parking spaces and a storage unit.
-const MOST_EXTRAS: usize = 3;
-
-/// The one dwelling of a package whose other lots come with it: parking, storage, a terrace, the ground beside.
-fn with_extras(day: &[Sale], package: &[(u64, u64, usize)]) -> Option<usize> {
-    let is_extra = |sale: &Sale| {
-        sale.kind() == Kind::Land
-            || matches!(
-                sale.class_at_sale.as_str(),
-                "RG" | "RP" | "RS" | "RT" | "G0"
-            )
-    };
-    let mut mains = package.iter().filter_map(|(_, _, at)| {
-        let sale = day.get(*at)?;
-        (!is_extra(sale)).then_some((*at, sale))
-    });
-    let (at, main) = mains.next()?;
-    let alone = mains.next().is_none() && package.len() <= MOST_EXTRAS + 1;
-    (alone && main.segment() != Segment::Other).then_some(at)
-}
-
-/// Different lots of sorted rows.
-fn lots(rows: &[(u64, u64, usize)]) -> usize {
-    rows.chunk_by(|a, b| a.1 == b.1).count()
-}
-
-fn count_marks(sales: &[Sale], exclusions: &mut Exclusions) {
-    for sale in sales {
-        let marks = [
-            (Flags::DUPLICATE, Reason::DuplicateRecording),
-            (Flags::PACKAGE, Reason::PackageSale),
-            (Flags::YEAR_IMPOSSIBLE, Reason::ImpossibleYear),
-            (Flags::SIZE_IMPOSSIBLE, Reason::ImpossibleSize),
-        ];
-        for (flag, reason) in marks {
-            if sale.flags.has(flag) {
-                exclusions.add(reason);
-            }
-        }
-        match sale.price {
-            0 => exclusions.add(Reason::ZeroPrice),
-            1..TOKEN_PRICE => exclusions.add(Reason::TokenPrice),
-            _ => {}
         }
     }
 }

@@ -105,7 +105,7 @@ impl BySales {
 
     fn plain(&self) -> &History {
         self.plain
-            .get_or_init(|| History::of(&self.index.to_loaded(), Hedonic::default()))
+            .get_or_init(|| History::of(&self.index.to_loaded(), Hedonic::typical()))
     }
 }
 

@@ -79,11 +79,42 @@ fn terms(subject: &Subject) -> [Option<f64>; TERMS] {
     ]
 }
 
+/// What was measured on the city's sales of 2010 to June 2022, for segments with too few sales to measure it and for whoever
+/// may not know any sale: these hardly move from year to year.
+const TYPICAL: [[f64; TERMS]; Segment::ALL.len()] = {
+    let mut all = [[0.0; TERMS]; Segment::ALL.len()];
+    all[Segment::Condo as usize][FLOOR] = 0.14;
+    all[Segment::Coop as usize][FLOOR] = 0.05;
+    let houses = &mut all[Segment::OneToThree as usize];
+    houses[GROSS] = 0.35;
+    houses[LAND] = 0.22;
+    houses[YEAR] = 0.16;
+    houses[FAMILIES] = 0.04;
+    let rentals = &mut all[Segment::FourAndMore as usize];
+    rentals[GROSS] = 0.44;
+    rentals[LAND] = 0.12;
+    rentals[UNITS] = 0.29;
+    rentals[YEAR] = 0.03;
+    rentals[STABILIZED] = -0.21;
+    rentals[ELEVATOR] = 0.08;
+    rentals[STORES] = 0.15;
+    rentals[HOUSE] = 0.05;
+    all
+};
+
 impl Hedonic {
+    /// What is typical of the city, measured once: it knows no sale of the index it is used with.
+    pub const fn typical() -> Self {
+        Self {
+            coefficients: TYPICAL,
+        }
+    }
+
     /// Least squares of the price's logarithm within neighbourhood and year (for a unit within its building and two
-    /// years), twice, the second time without what lies far out.
+    /// years), twice, the second time without what lies far out. A segment with too few sales has what is
+    /// [`typical`](Self::typical).
     pub fn fit(observations: &[Observation]) -> Self {
-        let mut out = Self::default();
+        let mut out = Self::typical();
         for segment in Segment::ALL {
             let used = used(segment);
             if used.is_empty() {
@@ -295,6 +326,20 @@ mod tests {
         subject.gross_sqft = None;
         subject.land_sqft = Some(0);
         assert_eq!(Hedonic::default().difference(&subject, &other), 0.0);
-        assert_eq!(Hedonic::fit(&[]), Hedonic::default());
+        assert_eq!(Hedonic::fit(&[]), Hedonic::typical());
+    }
+
+    #[test]
+    fn a_larger_and_newer_building_is_worth_more_before_any_sale_is_known() {
+        let other = house(2000, 2500, 0.0, 0).subject;
+        let mut subject = other;
+        subject.gross_sqft = Some(4000);
+        let twice = Hedonic::typical().difference(&subject, &other);
+        assert!((twice - 0.35 * 2.0_f64.ln()).abs() < 1e-9, "{twice}");
+        assert_eq!(
+            Hedonic::typical().difference(&other, &subject),
+            -twice,
+            "and the other way round"
+        );
     }
 }

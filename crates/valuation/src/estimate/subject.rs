@@ -4,7 +4,7 @@ use brownstone_domain::Bbl;
 
 use super::UnitPlace;
 use crate::{
-    BuildingClass, BuildingKey, Kind, Loaded, Sale, Segment, Texts, block_of,
+    BuildingClass, BuildingKey, Flags, Kind, Loaded, Sale, Segment, Texts, block_of,
     clean::{address::street_key, fold},
     lot_number,
 };
@@ -79,6 +79,9 @@ impl Subject {
         let mut subject = Self::new(sale.bbl, sale.class_at_sale);
         subject.building = sale.building;
         subject.set_unit(texts.get(sale.unit));
+        if sale.flags.has(Flags::APARTMENT) {
+            subject.set_kind(sale.kind());
+        }
         subject.set_street(texts.get(sale.house_number), texts.get(sale.street));
         subject.set_neighborhood(name);
         subject.zip = sale.zip;
@@ -93,7 +96,10 @@ impl Subject {
     /// Says which unit of the building it is, and with that what kind it is: see [`Kind::with_unit`].
     pub fn set_unit(&mut self, text: &str) {
         self.unit = UnitPlace::read(text);
-        let kind = self.kind.with_unit(text);
+        self.set_kind(self.kind.with_unit(text));
+    }
+
+    fn set_kind(&mut self, kind: Kind) {
         if kind != self.kind {
             self.kind = kind;
             self.gross_sqft = None;

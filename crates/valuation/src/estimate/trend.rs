@@ -32,7 +32,12 @@ fn month(day: i32) -> i32 {
 
 fn series_of(subject: &Subject) -> Option<usize> {
     let borough = usize::try_from(subject.borough()).ok()?.checked_sub(1)?;
-    (borough < BOROUGHS).then_some(subject.segment() as usize * BOROUGHS + borough)
+    // Too few rental buildings are sold in a month for each borough to have an index of its own.
+    let series = match subject.segment() {
+        Segment::FourAndMore => 0,
+        _ => borough,
+    };
+    (borough < BOROUGHS).then_some(subject.segment() as usize * BOROUGHS + series)
 }
 
 impl Trend {

@@ -9,7 +9,7 @@ use super::IndexError;
 use crate::{BuildingClass, BuildingKey, Flags, Lot, Place, Sale, SaleId, TaxClass, TextRef};
 
 /// The first bytes of the file.
-const MAGIC: &[u8; 8] = b"BRNSSAL\x01";
+const MAGIC: &[u8; 8] = b"BRNSSAL\x02";
 
 /// The sections, in the order of the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -12,7 +12,7 @@ use forust_ml::{GradientBooster, Matrix, objective::ObjectiveType, sampler::Samp
 pub struct BoostError(String);
 
 /// So many rows need one forest; half as many two.
-pub(super) const MANY_ROWS: usize = 60_000;
+pub(super) const MANY_ROWS: usize = 200_000;
 
 /// How trees are grown.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -29,7 +29,7 @@ pub struct Settings {
     pub leaf_rows: f32,
     /// Share of the columns a tree sees.
     pub columns: f64,
-    /// Forests that are grown apart and averaged where there are few rows: as many as 60,000 holds
+    /// Forests that are grown apart and averaged where there are few rows: as many as 200,000 holds
     /// the rows, at most this number.
     pub forests: usize,
     /// Residual below which a row counts no more than its neighbours.
@@ -64,7 +64,7 @@ impl Default for Settings {
             leaves: 40,
             leaf_rows: 25.0,
             columns: 0.5,
-            forests: 6,
+            forests: 8,
             near: 0.05,
         }
     }

@@ -140,6 +140,14 @@ const FEWEST_ROWS: usize = 300;
 /// Days of history that a row needs before it to be learned from.
 const WARM_UP_DAYS: i32 = 180;
 
+/// The segments that are valued, in the order of their boosters.
+const VALUED: [Segment; 4] = [
+    Segment::Condo,
+    Segment::Coop,
+    Segment::OneToThree,
+    Segment::FourAndMore,
+];
+
 /// A trained model: what moves prices, what was learned, and how wrong it is.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Model {
@@ -164,8 +172,8 @@ struct Row {
 impl Model {
     /// Learns from the sales dated before `until`, each valued with what was known `delay_days` before it.
     ///
-    /// The last year is held out first, to measure errors and to choose between the comparables alone and the
-    /// model for each group; then everything is learned from.
+    /// The last year is held out first, elasticities included, to measure errors and to choose between the comparables
+    /// alone and the model for each group; then everything is learned from.
     ///
     /// # Errors
     /// When the trees cannot be grown.
@@ -181,13 +189,15 @@ impl Model {
             .into_iter()
             .map(|(_, o)| o)
             .collect();
-        let known = all.partition_point(|o| o.date < hold_out);
-        let hedonic = Hedonic::fit(all.get(..known).unwrap_or_default());
-        let history = History::of(loaded, hedonic);
-        let rows = learn_from(&history, until, delay_days);
-        let mut boosters: [Booster; 4] = Default::default();
+        let fitted = |day: i32| {
+            let known = all.partition_point(|o| o.date < day);
+            Hedonic::fit(all.get(..known).unwrap_or_default())
+        };
+        let rows_by =
+            |hedonic: Hedonic| learn_from(&History::of(loaded, hedonic), until, delay_days);
+        let rows = rows_by(fitted(hold_out));
         let mut held: Vec<Held> = Vec::new();
-        for (segment, slot) in Segment::ALL.into_iter().zip(&mut boosters) {
+        for segment in VALUED {
             let mine = |row: &&Row| segment_of(row.group) == segment;
             let known = grow(
                 rows.iter().filter(mine).filter(|row| row.date < hold_out),
@@ -204,7 +214,13 @@ impl Model {
                         model: row.target - known.predict(&row.numbers),
                     }),
             );
-            *slot = grow(rows.iter().filter(mine), settings)?;
+        }
+        let hedonic = fitted(until);
+        let rows = rows_by(hedonic);
+        let mut boosters: [Booster; 4] = Default::default();
+        for (segment, slot) in VALUED.into_iter().zip(&mut boosters) {
+            let mine = rows.iter().filter(|row| segment_of(row.group) == segment);
+            *slot = grow(mine, settings)?;
         }
         let mut calibrations: [Calibration; 5] = Default::default();
         for (group, slot) in Group::ALL.into_iter().zip(&mut calibrations) {
