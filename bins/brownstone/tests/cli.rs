@@ -140,7 +140,10 @@ fn text_of(path: &str) -> String {
 
 #[test]
 fn the_page_of_all_metrics_is_up_to_date() {
-    kept("operations/metrics.md", &printed(&brownstone(&["metrics"], &[])));
+    kept(
+        "operations/metrics.md",
+        &printed(&brownstone(&["metrics"], &[])),
+    );
 }
 
 #[test]
