@@ -10,7 +10,7 @@ use brownstone_accounts::{
 use brownstone_domain::Clock;
 use brownstone_service::Service;
 use brownstone_store::Store;
-use brownstone_web::Host;
+use brownstone_web::{Host, pages::reference::Reference};
 
 use crate::config::Config;
 
@@ -65,6 +65,8 @@ pub(crate) struct People {
     pub sign_in: SignIn,
     /// By whom people sign in, beside passwords.
     pub oidc: Option<Oidc>,
+    /// The API reference.
+    pub reference: Reference,
 }
 
 impl People {
@@ -75,6 +77,7 @@ impl People {
             accounts: self.accounts,
             sign_in: self.sign_in,
             oidc: self.oidc,
+            reference: self.reference,
             usage: self.usage,
             requests: self.requests,
             base_url: base_url.to_owned(),

@@ -143,6 +143,10 @@ pub(crate) async fn serve(mut config: Config, sample: bool) -> anyhow::Result<()
         requests: Arc::clone(&requests),
         sign_in: sign_in.clone(),
         oidc: issuer::oidc(&config, &web_url),
+        reference: brownstone_web::pages::reference::reference({
+            let (service, base_url) = (service.clone(), base_url.clone());
+            move || brownstone_http::openapi::document(&service.sources(), &base_url)
+        }),
     };
     let host = people.host(&base_url, &web_url, sample);
     let (web_handle, web_server) = brownstone_web::serve(web_listener, host, workers)?;

@@ -369,7 +369,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_proxys_page_is_no_answer() {
+    async fn the_page_of_a_proxy_is_no_answer() {
         let (url, _task) = scripted(vec![(502, "", "<html>".into())]).await;
         let client = Client::new(&url, "k").unwrap();
         match client.search(&anywhere()).await {

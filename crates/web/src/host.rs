@@ -17,7 +17,11 @@ use brownstone_domain::{ErrorBody, ErrorCode};
 use brownstone_service::Service;
 use sha2::{Digest as _, Sha256};
 
-use crate::{edge, page::Stop, pages};
+use crate::{
+    edge,
+    page::Stop,
+    pages::{self, reference::Reference},
+};
 
 /// Largest form.
 const FORM_BYTES: usize = 64 * 1024;
@@ -44,6 +48,8 @@ pub struct Host {
     pub base_url: String,
     /// The web host's own public address, without a slash at its end.
     pub web_url: String,
+    /// The API reference, as its document has it.
+    pub reference: Reference,
     /// Whether the records are invented.
     pub sample: bool,
 }

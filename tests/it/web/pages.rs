@@ -397,6 +397,7 @@ async fn every_guide_stands_and_speaks_of_this_deployment() {
     for page in [
         "",
         "/quick-start",
+        "/reference",
         "/errors",
         "/limits",
         "/caching",
@@ -407,6 +408,15 @@ async fn every_guide_stands_and_speaks_of_this_deployment() {
         browser.get(&format!("/docs{page}")).await.is(200);
     }
     assert!(browser.get("/docs").await.text.contains(&server.url));
+    let reference = browser.get("/docs/reference").await.text;
+    for part in [
+        "<h2 id=\"lookupProperty\">",
+        "<code>include_comps</code>",
+        "<code>cache.refresh_available_at</code>",
+        "<h2 id=\"getUsage\">",
+    ] {
+        assert!(reference.contains(part), "{part}");
+    }
     assert!(
         browser
             .get("/docs/errors")
@@ -470,6 +480,16 @@ async fn calls_refused_before_they_ran_are_among_the_requests_and_usage_is_drawn
     assert_eq!(untyped.status, StatusCode::BAD_REQUEST);
     let looked = json!({"address": "350 5th Ave, Manhattan"});
     server.post_as(&key, "/v1/lookup", &looked).await;
+    let listed = |shown: &str, answer: &crate::harness::Answer, code: &str| {
+        let id = answer.body["request_id"].as_str().expect("an id");
+        assert!(
+            shown.contains(id) && shown.contains(code),
+            "{code}: {shown}"
+        );
+    };
+    // Before the many calls that the wait below makes: the page has the newest ones.
+    let shown = owner.get("/dashboard").await.is(200).text;
+    listed(&shown, &untyped, "invalid_request");
     server
         .operator(&[
             "account",
@@ -484,13 +504,7 @@ async fn calls_refused_before_they_ran_are_among_the_requests_and_usage_is_drawn
     let suspended = server.get_as(&key, "/v1/usage").await;
     assert_eq!(suspended.status, StatusCode::FORBIDDEN);
     let shown = owner.get("/dashboard").await.is(200).text;
-    for (answer, code) in [(&untyped, "invalid_request"), (&suspended, "forbidden")] {
-        let id = answer.body["request_id"].as_str().expect("an id");
-        assert!(
-            shown.contains(id) && shown.contains(code),
-            "{code}: {shown}"
-        );
-    }
+    listed(&shown, &suspended, "forbidden");
     assert!(shown.contains("Units spent today, by operation and surface"));
     assert!(shown.contains("<title>lookupProperty: REST 10</title>"));
     let usage = owner.get("/dashboard/usage").await.is(200).text;

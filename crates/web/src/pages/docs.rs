@@ -2,19 +2,23 @@
 
 use actix_web::{HttpRequest, HttpResponse, http::StatusCode, web};
 use askama::Template;
-use brownstone_domain::{ErrorCode, Limits, error::ERROR_CODES};
+use brownstone_domain::{Limits, error::ERROR_CODES};
 use brownstone_service::SourceInfo;
 
 use crate::{
     host::Host,
     page::{Frame, Stop, show},
-    pages::home::{Row, operations},
+    pages::{
+        home::{Row, operations},
+        reference::Operation as Described,
+    },
     visitor::Visitor,
 };
 
 /// The guides: path below `/docs`, and title.
-const GUIDES: [(&str, &str); 7] = [
+const GUIDES: [(&str, &str); 8] = [
     ("quick-start", "Quick start"),
+    ("reference", "API reference"),
     ("errors", "Errors"),
     ("limits", "Limits"),
     ("caching", "Caching"),
@@ -32,46 +36,18 @@ struct Code {
 
 #[derive(Template)]
 #[template(path = "docs.html")]
-struct Guide {
+struct Guide<'a> {
     page: Frame,
     here: &'static str,
     title: &'static str,
     guides: &'static [(&'static str, &'static str)],
     operations: Vec<Row>,
+    reference: &'a [Described],
     codes: Vec<Code>,
     sources: Vec<SourceInfo>,
     per_minute: u32,
     per_day: u32,
     per_second: u32,
-}
-
-const fn meaning(code: ErrorCode) -> &'static str {
-    match code {
-        ErrorCode::Unauthorized => {
-            "Authentication failed: the key is missing, mistyped, revoked or for another environment."
-        }
-        ErrorCode::Forbidden => {
-            "Access is refused: the account is suspended, or its tier has no API access."
-        }
-        ErrorCode::InvalidRequest => {
-            "The request is malformed, or holds a field that the operation does not accept. The message names it."
-        }
-        ErrorCode::NotFound => {
-            "The address is in the city but has no tax lot on record, or cannot be placed; or there is nothing at this path."
-        }
-        ErrorCode::OutsideCoverage => {
-            "The address or area is outside the five boroughs; a different spelling does not change the answer."
-        }
-        ErrorCode::RateLimited => {
-            "The budget is exhausted. With Retry-After: wait that many seconds. Without it: the cost exceeds the whole ceiling, and retrying never succeeds."
-        }
-        ErrorCode::QuotaUnavailable => "The budget could not be determined. Retry with backoff.",
-        ErrorCode::MethodNotAllowed => {
-            "The path exists, but takes another method; see the Allow header."
-        }
-        ErrorCode::UpstreamError => "The public record could not be reached. Retry with backoff.",
-        ErrorCode::InternalError => "A fault of ours. The request id helps support to find it.",
-    }
 }
 
 /// `GET /docs`
@@ -101,13 +77,17 @@ async fn guide(req: HttpRequest, host: web::Data<Host>, asked: &str) -> Result<H
         title,
         guides: &GUIDES,
         operations: operations(),
+        reference: match here {
+            "reference" => &host.reference,
+            _ => &[],
+        },
         codes: ERROR_CODES
             .iter()
             .map(|row| Code {
                 name: row.name,
                 status: row.status,
                 retry: row.retry,
-                meaning: meaning(row.code),
+                meaning: row.cause,
             })
             .collect(),
         sources: if here == "coverage" {

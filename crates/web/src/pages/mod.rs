@@ -8,6 +8,7 @@ pub mod home;
 pub mod keys;
 pub mod oidc;
 pub mod property;
+pub mod reference;
 pub mod search;
 pub mod suggest;
 pub mod support;
