@@ -5,6 +5,7 @@
 
 use std::{collections::BTreeMap, ops::RangeInclusive, time::Duration};
 
+use reqwest::StatusCode;
 use serde_json::{Value, json};
 use time::{OffsetDateTime, macros::datetime};
 use tokio::{
@@ -139,12 +140,18 @@ async fn ask(http: &reqwest::Client, url: &str, key: &str) -> Told {
     } else {
         arguments
     };
-    let call = http
-        .post(url)
-        .bearer_auth(key)
-        .header("accept", "application/json, text/event-stream")
-        .json(&body);
-    let answer = call.send().await.expect("an answer");
+    let answer = loop {
+        let call = http
+            .post(url)
+            .bearer_auth(key)
+            .header("accept", "application/json, text/event-stream")
+            .json(&body);
+        let answer = call.send().await.expect("an answer");
+        // A request whose head took five seconds, on a machine that is busy with all of this, never was one.
+        if answer.status() != StatusCode::REQUEST_TIMEOUT {
+            break answer;
+        }
+    };
     let status = answer.status().as_u16();
     let waits = answer.headers().contains_key("retry-after");
     let text = answer.text().await.expect("the whole answer");

@@ -1,6 +1,6 @@
 //! The pipeline: what every call goes through, whatever its transport.
 
-use std::{sync::Arc, time::Duration};
+use std::{panic::AssertUnwindSafe, sync::Arc, task::Poll, time::Duration};
 
 use brownstone_accounts::{
     AccountId, AuthFailure, Authenticator, Caller, KeyId, RequestLine, RequestLog, UsageCounts,
@@ -166,8 +166,21 @@ impl Service {
         let inner = Arc::clone(&self.0);
         let span = tracing::Span::current();
         let runtime = self.0.parts.runtime.clone();
-        let task = runtime.spawn(async move { inner.run(call).await }.instrument(span));
-        match task.await {
+        let mut work = Box::pin(async move { inner.run(call).await }.instrument(span));
+        // A warm call has nothing to wait for: it is done here, and no other thread is woken for it. Whatever waits goes on in a task of
+        // its own. What it starts or times belongs to the service's runtime either way.
+        let first = std::future::poll_fn(|context| {
+            let _inside = runtime.enter();
+            let polled = AssertUnwindSafe(|| work.as_mut().poll(context));
+            Poll::Ready(std::panic::catch_unwind(polled))
+        })
+        .await;
+        match first {
+            Ok(Poll::Ready(outcome)) => return outcome,
+            Ok(Poll::Pending) => {}
+            Err(_) => return Err(Failure::internal("the call panicked")),
+        }
+        match runtime.spawn(work).await {
             Ok(outcome) => outcome,
             Err(error) => Err(Failure::internal(error)),
         }
