@@ -312,6 +312,19 @@ async fn whoever_an_issuer_vouches_for_has_the_account_of_that_address() {
     assert_eq!(known.session.account, first.session.account);
     let old = open.sign_in.who(&first.token).await.unwrap();
     assert!(old.is_none(), "the session before is replaced");
+    // Whoever opened it with a password did not prove the address: from elsewhere, or signed in to another account, nobody gets in.
+    let other = open
+        .sign_in
+        .sign_up("bob@example.com", secret(PASSWORD), &from())
+        .await
+        .unwrap();
+    for replaces in [None, Some(&first.token), Some(&other.token)] {
+        let refused = open
+            .sign_in
+            .vouched("ada@example.com", &from(), replaces)
+            .await;
+        assert!(matches!(refused, Err(SignInError::EmailTaken)));
+    }
     // Nobody of that address yet: an account without a password is opened, once.
     let new = open
         .sign_in
