@@ -315,13 +315,13 @@ async fn check_keys(server: &Server, book: &mut Book) {
     }
 }
 
-/// `blocks` is what a crash may cost an account beyond what it spent.
+/// `block` is what a crash may cost an account beyond what it spent.
 async fn what_was_acknowledged_is_there(options: impl Fn() -> Options, block: u64) {
     let mut server = Server::start(options()).await;
     let (account, first) = server.new_account("keys@example.com").await;
     let (watched, watched_key) = server.new_account("watched@example.com").await;
     let (spender, spender_key) = server.new_account("spender@example.com").await;
-    let wide = ["--per-minute", "1000000", "--per-day", "100000000"];
+    let wide = ["--per-minute", "1000000", "--per-day", "1000000"];
     server
         .operator(&[&["limits", "set", "--account", &spender], &wide[..]].concat())
         .await;
@@ -444,7 +444,7 @@ async fn what_was_acknowledged_is_there(options: impl Fn() -> Options, block: u6
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_was_acknowledged_outlives_every_kill_on_sqlite() {
-    what_was_acknowledged_is_there(Options::default, 50).await;
+    what_was_acknowledged_is_there(Options::default, 5_000).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

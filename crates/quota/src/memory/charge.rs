@@ -21,6 +21,9 @@ use crate::{
 /// Slots that a charge looks at, once a millisecond, to drop idle records.
 const SWEEP_SLOTS: usize = 32;
 
+/// Into how many blocks a day's ceiling is cut at most: half a percent of a day for the largest block.
+const RESERVATIONS_A_DAY: u32 = 200;
+
 /// Units of a day that the ledger has noted.
 #[derive(Debug, Clone, Copy)]
 struct Granted {
@@ -156,10 +159,13 @@ impl MemoryQuota {
         Ok(Step::Reserve(wanted, Some(gate)))
     }
 
-    /// What to reserve for `spent` units, which the day has: whole blocks, but no more than the day's ceiling.
+    /// What to reserve for `spent` units, which the day has: whole blocks, but no more than the day's ceiling. A block grows with that
+    /// ceiling, so that an account asks the ledger so many times a day at most, however much it may spend.
     fn reservation(&self, spent: u32, limits: Limits) -> u32 {
+        let block = self.options.block.get();
+        let block = block.max(limits.per_day() / RESERVATIONS_A_DAY).max(1);
         spent
-            .checked_next_multiple_of(self.options.block.get().max(1))
+            .checked_next_multiple_of(block)
             .unwrap_or(u32::MAX)
             .min(limits.per_day())
     }

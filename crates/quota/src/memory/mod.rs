@@ -36,7 +36,8 @@ pub struct MemoryOptions {
     /// 56 where they are named by lower-case UUIDs, and about 80 with other short names. Past it a new account gets
     /// [`QuotaUnavailable::Full`]; a live record is never dropped.
     pub max_records: usize,
-    /// Units that are reserved in the ledger at a time: at most so many are lost to an account by a crash.
+    /// The least units that are reserved in the ledger at a time, for an account whose day has 200 blocks of them or fewer; another's
+    /// block is a two hundredth of its day. At most one block is lost to an account by a crash.
     pub block: Units,
 }
 

@@ -72,6 +72,25 @@ fn the_ledger_is_asked_once_a_block() {
 }
 
 #[test]
+fn a_day_is_reserved_in_two_hundred_blocks_at_most() {
+    for (per_day, charges, reservations) in [
+        // (a day's ceiling, charges of 10, reservations they take)
+        (10_000, 100, 20),
+        (20_000, 100, 10),
+        (1_000_000, 500, 1),
+        (1_000_000, 501, 2),
+    ] {
+        let (_, ledger, engine) = rig();
+        let limits = Limits::new(per_day, per_day).unwrap();
+        for _ in 0..charges {
+            let decision = ready(engine.charge("a", Units::new(10), limits)).unwrap();
+            assert!(matches!(decision, Decision::Admitted { .. }));
+        }
+        assert_eq!(ledger.reservations(), reservations, "{per_day} a day");
+    }
+}
+
+#[test]
 fn no_more_is_reserved_than_the_day_has() {
     let (_, ledger, engine) = rig();
     let limits = Limits::new(240, 60).unwrap();
