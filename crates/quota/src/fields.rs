@@ -3,8 +3,6 @@
 //! They follow the IETF draft on rate-limit fields in its named-item form: both policies in `RateLimit-Policy`, the
 //! tighter one in `RateLimit`. Units are the product's own cost units, so `qu` is left out.
 
-use std::fmt::Write;
-
 use brownstone_domain::Limits;
 
 use crate::decision::{Budget, Decision, View};
@@ -92,11 +90,37 @@ pub fn policy(limits: Limits) -> String {
         if !text.is_empty() {
             text.push_str(", ");
         }
-        let (q, w) = (budget.ceiling(limits), budget.window_seconds());
-        // Writing to a String cannot fail.
-        let _ = write!(text, "\"{budget}\";{QUOTA}={q};{WINDOW}={w}");
+        name(&mut text, budget);
+        parameter(&mut text, QUOTA, budget.ceiling(limits).into());
+        parameter(&mut text, WINDOW, budget.window_seconds());
     }
     text
+}
+
+fn name(text: &mut String, budget: Budget) {
+    text.push('"');
+    text.push_str(budget.name());
+    text.push('"');
+}
+
+/// `;name=value`. Every answer has five of them, so they are written without the machinery of `format!`.
+fn parameter(text: &mut String, name: &str, value: u64) {
+    text.push(';');
+    text.push_str(name);
+    text.push('=');
+    let mut digits = [0; 20];
+    let mut start = digits.len();
+    let mut rest = value;
+    loop {
+        start -= 1;
+        // A digit fits a byte.
+        digits[start] = b'0' + (rest % 10) as u8;
+        rest /= 10;
+        if rest == 0 {
+            break;
+        }
+    }
+    text.extend(digits[start..].iter().map(|digit| char::from(*digit)));
 }
 
 fn tighter(view: &View) -> String {
@@ -105,8 +129,11 @@ fn tighter(view: &View) -> String {
 }
 
 fn rate_limit(view: &View, budget: Budget, t: u64) -> String {
-    let r = view.budget(budget).remaining;
-    format!("\"{budget}\";{REMAINING}={r};{EFFECTIVE}={t}")
+    let mut text = String::with_capacity(48);
+    name(&mut text, budget);
+    parameter(&mut text, REMAINING, view.budget(budget).remaining);
+    parameter(&mut text, EFFECTIVE, t);
+    text
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use time::OffsetDateTime;
 use tokio::sync::watch;
 
 use crate::{
-    lifecycle::{Life, RegistryView, Step, lifecycle},
+    lifecycle::{RegistryView, Step, lifecycle, serves_until},
     ready::ReadyReport,
     stored::{StoredReport, storage_key},
     traits::{Lease, ReportStore},
@@ -112,13 +112,20 @@ type Flights = Mutex<HashMap<ReportKey, watch::Receiver<Option<Outcome>>>>;
 #[derive(Clone)]
 pub struct ReportCache(Arc<Inner>);
 
+/// A report in memory, and until when the rules say that it is served: worked out once, not for every call.
+#[derive(Clone)]
+struct Hot {
+    report: Arc<ReadyReport>,
+    until: Option<OffsetDateTime>,
+}
+
 struct Inner {
     store: Arc<dyn ReportStore>,
     lease: Arc<dyn Lease>,
     clock: Arc<dyn Clock>,
     registry: RegistryView,
     config: CacheConfig,
-    hot: moka::sync::Cache<ReportKey, Arc<ReadyReport>>,
+    hot: moka::sync::Cache<ReportKey, Hot>,
     failed: moka::sync::Cache<ReportKey, OffsetDateTime>,
     flights: Flights,
     /// This process among the instances.
@@ -138,7 +145,7 @@ impl ReportCache {
     ) -> Self {
         let hot = moka::sync::Cache::builder()
             .max_capacity(config.hot_bytes)
-            .weigher(|_, report: &Arc<ReadyReport>| {
+            .weigher(|_, Hot { report, .. }: &Hot| {
                 u32::try_from(report.tail.len() + report.packed.len() + 1024).unwrap_or(u32::MAX)
             })
             .build();
@@ -277,15 +284,10 @@ enum Found {
 }
 
 impl Inner {
-    fn serves(&self, life: &Life, fingerprint: &str) -> bool {
-        fingerprint == self.registry.fingerprint()
-            && lifecycle(life, &self.registry, self.clock.now()) == Step::Serve
-    }
-
     fn hot_report(&self, key: &ReportKey) -> Option<Arc<ReadyReport>> {
-        self.hot
-            .get(key)
-            .filter(|report| self.serves(&report.life, &report.fingerprint))
+        let hot = self.hot.get(key)?;
+        let serves = hot.until.is_some_and(|until| self.clock.now() < until);
+        serves.then_some(hot.report)
     }
 
     /// The report, and how it was come by.
@@ -375,7 +377,11 @@ impl Inner {
         let ready = ReadyReport::of(report, key, &self.registry)
             .map_err(|e| CacheError::Broken(e.to_string().into()))?;
         let ready = Arc::new(ready);
-        self.hot.insert(*key, Arc::clone(&ready));
+        let hot = Hot {
+            report: Arc::clone(&ready),
+            until: serves_until(&report.life(), &self.registry, self.clock.now()),
+        };
+        self.hot.insert(*key, hot);
         Ok(ready)
     }
 

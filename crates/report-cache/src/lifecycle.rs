@@ -188,6 +188,27 @@ pub fn lifecycle(report: &Life, registry: &RegistryView, now: OffsetDateTime) ->
     }
 }
 
+/// Until when a report that is to be served stays so, for whoever asks often: at every moment from `now` to there the rules say
+/// [`Step::Serve`], and there they say something else. `None` where they say something else now.
+pub fn serves_until(
+    report: &Life,
+    registry: &RegistryView,
+    now: OffsetDateTime,
+) -> Option<OffsetDateTime> {
+    if lifecycle(report, registry, now) != Step::Serve {
+        return None;
+    }
+    let erred = registry
+        .sources()
+        .iter()
+        .any(|(key, _)| report.status_of(key) == Some(SourceStatus::Error));
+    Some(if erred {
+        report.cache_info().refresh_available_at
+    } else {
+        report.expires_at()
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -239,6 +260,27 @@ mod tests {
                 }
                 Step::Assemble => prop_assert!(later >= 604_800),
                 Step::Serve => prop_assert!(later < 604_800),
+            }
+        }
+
+        #[test]
+        fn a_report_serves_until_the_moment_that_is_said(
+            all in statuses(), missing in any::<bool>(), attempt in 0i64..604_800, now in 0i64..700_000, later in 0i64..700_000,
+        ) {
+            let registry = registry_of(&all);
+            let known = if missing { all[1..].to_vec() } else { all };
+            let life = Life::new(START, START + Duration::seconds(attempt), known);
+            let now = START + Duration::seconds(now);
+            let step = |at| lifecycle(&life, &registry, at);
+            match serves_until(&life, &registry, now) {
+                None => prop_assert_ne!(step(now), Step::Serve),
+                Some(until) => {
+                    prop_assert!(now < until);
+                    prop_assert_eq!(step(until - Duration::MICROSECOND), Step::Serve);
+                    prop_assert_ne!(step(until), Step::Serve);
+                    let between = now + Duration::seconds(later);
+                    prop_assert_eq!(step(between) == Step::Serve, between < until);
+                }
             }
         }
 

@@ -1,8 +1,11 @@
 //! A report as it is served: everything but `property` serialised once.
 
-use std::{collections::HashSet, sync::Arc};
+use std::{
+    collections::HashSet,
+    sync::{Arc, OnceLock},
+};
 
-use brownstone_domain::{Bbl, Bin, Building, CacheInfo, ReportKey, SourceEntry};
+use brownstone_domain::{Bbl, Bin, Building, CacheInfo, Match, Property, ReportKey, SourceEntry};
 use bytes::Bytes;
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize, Serializer, ser::SerializeMap};
@@ -23,12 +26,21 @@ pub struct ReadyReport {
     pub unit_bbl: Option<Bbl>,
     /// What the rules need to know of it.
     pub life: Life,
-    /// The registry it was laid out for.
-    pub fingerprint: Arc<str>,
     /// The members of `data` that follow `property`: `"bbl":…,"bin":…,"canonical_path":…,"sources":{…},"cache":{…}`.
     pub tail: Bytes,
     /// The same, compressed.
     pub packed: Arc<Packed>,
+    /// What stands before the members, as it was first written: most requests of a building see the same.
+    head: OnceLock<Head>,
+}
+
+/// `{"property":…,` of some requests.
+#[derive(Debug, Clone)]
+struct Head {
+    unit: Option<String>,
+    matched: Match,
+    warnings: Vec<String>,
+    bytes: Bytes,
 }
 
 #[derive(Serialize)]
@@ -69,6 +81,45 @@ fn members(object: Vec<u8>) -> Bytes {
 }
 
 impl ReadyReport {
+    /// What stands before the members: `{"property":…,` as one request sees the building.
+    ///
+    /// # Errors
+    /// When it cannot be written as JSON.
+    pub fn head(
+        &self,
+        unit: Option<&str>,
+        matched: Match,
+        warnings: Vec<String>,
+    ) -> Result<Bytes, serde_json::Error> {
+        if let Some(head) = self.head.get()
+            && head.unit.as_deref() == unit
+            && head.matched == matched
+            && head.warnings == warnings
+        {
+            return Ok(head.bytes.clone());
+        }
+        let unit = unit.map(str::to_owned);
+        let property = Property::of(
+            &self.building,
+            unit.clone(),
+            self.unit_bbl,
+            matched,
+            warnings.clone(),
+        );
+        let mut bytes = b"{\"property\":".to_vec();
+        serde_json::to_writer(&mut bytes, &property)?;
+        bytes.push(b',');
+        let bytes = Bytes::from(bytes);
+        // Another request may have been quicker; then that one's stays.
+        let _ = self.head.set(Head {
+            unit,
+            matched,
+            warnings,
+            bytes: bytes.clone(),
+        });
+        Ok(bytes)
+    }
+
     /// The members with `keys` shown as `error`: for one answer that cannot have those sources. The report itself stays.
     ///
     /// # Errors
@@ -115,9 +166,9 @@ impl ReadyReport {
             building: report.building.clone(),
             unit_bbl: key.unit_bbl,
             life,
-            fingerprint: registry.fingerprint().into(),
             packed: Arc::new(Packed::of(&tail)),
             tail,
+            head: OnceLock::new(),
         })
     }
 }

@@ -122,6 +122,9 @@ impl Failure {
 
     /// A budget that is short for the moment, or a cost above a whole ceiling. `None` for a charge that was admitted.
     pub fn of_decision(spec: &OperationSpec, decision: &Decision) -> Option<Self> {
+        if matches!(decision, Decision::Admitted { .. }) {
+            return None;
+        }
         let fields = RateLimitFields::from(decision);
         let wait = fields.retry_after_seconds.unwrap_or_default();
         let message = match decision {

@@ -6,8 +6,8 @@ use async_trait::async_trait;
 use brownstone_accounts::Caller;
 use brownstone_address::geocoder::Resolved;
 use brownstone_domain::{
-    Building, Clock, CompsRequest, Limits, LookupRequest, Property, ReportKey, SourceEntry,
-    SourceStatus, Units, rentals::RentalsRequest,
+    Building, Clock, CompsRequest, Limits, LookupRequest, ReportKey, SourceEntry, SourceStatus,
+    Units, rentals::RentalsRequest,
 };
 use brownstone_quota::{MemoryQuota, QuotaStore, View};
 use brownstone_report_cache::{Assembler, Assembly, ReportCache, Wanted};
@@ -257,16 +257,9 @@ impl Lookups {
         if self.sample {
             warnings.push(SAMPLE_WARNING.into());
         }
-        let property = Property::of(
-            &report.building,
-            resolved.unit.clone(),
-            report.unit_bbl,
-            resolved.matched,
-            warnings,
-        );
-        let mut head = b"{\"property\":".to_vec();
-        serde_json::to_writer(&mut head, &property).map_err(Failure::internal)?;
-        head.push(b',');
+        let head = report
+            .head(resolved.unit.as_deref(), resolved.matched, warnings)
+            .map_err(Failure::internal)?;
         let mut foot = Vec::new();
         for (asked, name, data) in [
             (request.include_comps, "comps", comps),
@@ -281,7 +274,7 @@ impl Lookups {
         }
         foot.push(b'}');
         Ok(Data {
-            pieces: vec![head.into(), tail, foot.into()],
+            pieces: vec![head, tail, foot.into()],
             packed: packed.map(|packed| PackedPiece { place: 1, packed }),
         })
     }
