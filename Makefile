@@ -79,6 +79,11 @@ bench: ## the parts beside their anchors; PARTS="quota" for some of them; writes
 	cargo build --locked --profile measure -p brownstone
 	$(WITH_SERVERS) cargo run --locked --profile measure -p brownstone-bench -- $(PARTS) --write docs/benchmarks.md
 
+.PHONY: instructions
+instructions: ## instructions of the hot paths beside the committed ones (ACCEPT=1 takes the new ones); needs valgrind
+	cargo build --locked --profile measure -p brownstone-bench
+	bins/bench/scripts/with-valgrind.sh target/measure/brownstone-bench --instructions bins/bench/instructions.txt $(if $(ACCEPT),--accept)
+
 # Folders of published sales; the back-test reads no other.
 NYC_REAL_DATA ?= ../shared/data
 

@@ -5,8 +5,10 @@
     reason = "a program for the terminal: the table goes to stdout, what it is doing to stderr"
 )]
 
+mod instructions;
 mod machine;
 mod measure;
+mod open;
 mod parts;
 mod report;
 mod row;
@@ -35,6 +37,15 @@ struct Arguments {
     /// Instead, serves this file by a bare handler: an anchor of the part `warm`.
     #[arg(long, value_name = "FILE", hide = true)]
     bare: Option<PathBuf>,
+    /// Instead, counts the instructions of the hot paths and compares them with this file. Needs valgrind.
+    #[arg(long, value_name = "FILE")]
+    instructions: Option<PathBuf>,
+    /// Puts the counts into the file in place of a comparison.
+    #[arg(long, requires = "instructions")]
+    accept: bool,
+    /// Instead, runs this path for callgrind to count.
+    #[arg(long, value_name = "PATH", hide = true)]
+    count: Option<String>,
 }
 
 fn main() -> ExitCode {
@@ -50,6 +61,12 @@ fn main() -> ExitCode {
 fn run(arguments: &Arguments) -> anyhow::Result<()> {
     if let Some(file) = &arguments.bare {
         return parts::warm::bare(file);
+    }
+    if let Some(name) = &arguments.count {
+        return instructions::one(name);
+    }
+    if let Some(baseline) = &arguments.instructions {
+        return instructions::check(baseline, arguments.accept);
     }
     if arguments.list {
         for part in PARTS {

@@ -7,8 +7,9 @@ use std::{
 };
 
 use actix_web::{
-    App, HttpRequest, HttpResponse, HttpServer,
-    dev::ServerHandle,
+    App, Error, HttpRequest, HttpResponse, HttpServer,
+    body::MessageBody,
+    dev::{ServerHandle, ServiceFactory, ServiceRequest, ServiceResponse},
     http::header,
     middleware::{Compress, from_fn},
     web,
@@ -55,26 +56,40 @@ pub fn serve(
     ServerHandle,
     impl Future<Output = std::io::Result<()>> + use<>,
 )> {
-    let wire = Arc::new(Wire::new());
-    let server = HttpServer::new(move || {
-        let wire = Arc::clone(&wire);
-        App::new()
-            .wrap(Compress::default())
-            .wrap(from_fn(move |request, next| {
-                edge::edge(Arc::clone(&wire), request, next)
-            }))
-            .configure(|config| routes(config, &api))
-    })
-    .workers(workers)
-    // The last piece of a compressed answer must not wait for the acknowledgement of the one before.
-    .tcp_nodelay(true)
-    .disable_signals()
-    .client_request_timeout(Duration::from_secs(5))
-    .keep_alive(Duration::from_secs(75))
-    .shutdown_timeout(25)
-    .listen(listener)?
-    .run();
+    let wire = Arc::new(Wire::default());
+    let server = HttpServer::new(move || app(&api, &wire))
+        .workers(workers)
+        // The last piece of a compressed answer must not wait for the acknowledgement of the one before.
+        .tcp_nodelay(true)
+        .disable_signals()
+        .client_request_timeout(Duration::from_secs(5))
+        .keep_alive(Duration::from_secs(75))
+        .shutdown_timeout(25)
+        .listen(listener)?
+        .run();
     Ok((server.handle(), server))
+}
+
+/// The host without a listener: its routes behind its edge.
+pub fn app(
+    api: &Api,
+    wire: &Arc<Wire>,
+) -> App<
+    impl ServiceFactory<
+        ServiceRequest,
+        Config = (),
+        Response = ServiceResponse<impl MessageBody + use<>>,
+        Error = Error,
+        InitError = (),
+    > + use<>,
+> {
+    let wire = Arc::clone(wire);
+    App::new()
+        .wrap(Compress::default())
+        .wrap(from_fn(move |request, next| {
+            edge::edge(Arc::clone(&wire), request, next)
+        }))
+        .configure(|config| routes(config, api))
 }
 
 /// Registers every route; one setup for the server and for tests.

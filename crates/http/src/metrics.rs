@@ -27,20 +27,22 @@ pub fn describe() {
 
 /// Handles for the path of every request.
 #[derive(Clone)]
-pub(crate) struct Wire {
+pub struct Wire {
     classes: [Counter; 4],
     seconds: Histogram,
 }
 
-impl Wire {
-    pub(crate) fn new() -> Self {
+impl Default for Wire {
+    fn default() -> Self {
         Self {
             classes: ["2xx", "3xx", "4xx", "5xx"]
                 .map(|class| metrics::counter!(RESPONSES, "class" => class)),
             seconds: metrics::histogram!(SECONDS),
         }
     }
+}
 
+impl Wire {
     pub(crate) fn answered(&self, status: u16, took: Duration) {
         self.seconds.record(took);
         let class = usize::from(status / 100).wrapping_sub(2);

@@ -9,13 +9,14 @@ use std::{path::Path, sync::Arc};
 use anyhow::Context as _;
 use brownstone_address::{pad::PadIndex, resolver::Resolver};
 
-use self::{city::City, sqlite::Sqlite};
+use self::sqlite::Sqlite;
 use super::Part;
 use crate::{
     ALLOCATED,
     measure::{ROUNDS, Spent, Stopwatch, median},
     row::{Figure, Row, Wanted},
 };
+pub(crate) use city::City;
 
 pub(crate) const PART: Part = Part {
     name: "address",

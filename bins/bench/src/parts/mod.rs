@@ -1,6 +1,7 @@
 //! The registry of parts. A new one is a file here and a row below.
 
-mod address;
+pub(crate) mod address;
+mod city;
 mod fan_out;
 mod listings;
 mod quota;
@@ -32,6 +33,7 @@ pub(crate) const PARTS: &[Part] = &[
     address::PART,
     listings::PART,
     warm::PART,
+    city::PART,
     report_page::PART,
     sales::PART,
 ];

@@ -15,6 +15,7 @@ use anyhow::{Context as _, bail, ensure};
 use super::Part;
 use crate::{
     measure::{ROUNDS, Random, median},
+    open::Open,
     row::{Figure, Row, Wanted},
 };
 
@@ -25,7 +26,8 @@ pub(crate) const PART: Part = Part {
 The release server on the sample city, one account with room for all of it, one warm report asked for by 1,000 different texts; beside it, in
 alternating rounds, a bare actix handler that reads a body and returns the same bytes, and nginx that serves a file of them (by GET). `wrk` with one thread
 and 32 connections loads one of them at a time. What is compared is the server process's CPU time for a request (`/proc/PID/stat`), since the load's
-generator shares the machine; requests a second stand where the bar asks for them.",
+generator shares the machine; requests a second stand where the bar asks for them. The 99th percentile is of an open load at half of our peak rate,
+the same for both, from when a request was due to its answer's last byte.",
     run,
 };
 
@@ -51,9 +53,17 @@ const ADDRESSES: [&str; 5] = [
 const SIZE: u64 = 50_000;
 
 /// A process that ends with its owner.
-struct Running(Child);
+pub(super) struct Running(Child);
 
 impl Running {
+    pub(super) const fn of(child: Child) -> Self {
+        Self(child)
+    }
+
+    pub(super) fn id(&self) -> u32 {
+        self.0.id()
+    }
+
     /// CPU time so far, in seconds.
     fn cpu(&self) -> anyhow::Result<f64> {
         let mut ticks = 0;
@@ -92,7 +102,7 @@ struct Server {
     key: String,
 }
 
-fn program() -> anyhow::Result<PathBuf> {
+pub(super) fn program() -> anyhow::Result<PathBuf> {
     if let Some(path) = std::env::var_os("BENCH_SERVER") {
         return Ok(path.into());
     }
@@ -184,9 +194,9 @@ impl Server {
 }
 
 /// The same text with letters large and small, in as many ways as are asked for.
-fn ways(address: &str) -> Vec<String> {
+pub(crate) fn ways(address: &str, count: usize) -> Vec<String> {
     let mut random = Random::new(11);
-    (0..TEXTS)
+    (0..count)
         .map(|_| {
             address
                 .chars()
@@ -274,12 +284,12 @@ fn start_nginx(folder: &Path, file: &str) -> anyhow::Result<Option<(Running, Str
 
 /// What one load of one server came to.
 #[derive(Clone, Copy)]
-struct Load {
+pub(super) struct Load {
     cpu_us: f64,
-    per_second: f64,
+    pub(super) per_second: f64,
 }
 
-fn load(of: &Running, script: &Path, url: &str) -> anyhow::Result<Load> {
+pub(super) fn load(of: &Running, script: &Path, url: &str) -> anyhow::Result<Load> {
     let before = of.cpu()?;
     let output = Command::new("wrk")
         .args([
@@ -316,7 +326,12 @@ fn load(of: &Running, script: &Path, url: &str) -> anyhow::Result<Load> {
 }
 
 /// A script for wrk: a POST of each body in turn, or a GET.
-fn script(path: PathBuf, key: &str, encoding: &str, texts: &[String]) -> anyhow::Result<PathBuf> {
+pub(super) fn script(
+    path: PathBuf,
+    key: &str,
+    encoding: &str,
+    texts: &[String],
+) -> anyhow::Result<PathBuf> {
     let mut text = format!(
         "local headers = {{[\"Authorization\"] = \"Bearer {key}\", [\"Content-Type\"] = \"application/json\", [\"Accept-Encoding\"] = \"{encoding}\"}}\n\
          local ready = {{}}\n"
@@ -362,7 +377,7 @@ fn run() -> anyhow::Result<Vec<Row>> {
         .into_iter()
         .min_by_key(|(size, ..)| size.abs_diff(SIZE));
     let (size, address, report) = nearest.context("no report could be had")?;
-    let texts = ways(address);
+    let texts = ways(address, TEXTS);
     for text in &texts {
         server.lookup(text)?;
     }
@@ -388,6 +403,7 @@ fn run() -> anyhow::Result<Vec<Row>> {
     let what = |text: &str| format!("{text}, {} kB, 1,000 texts", size / 1_000);
     let us = |value| Figure::new(value, "us of CPU");
     let share = cpu(&bares) / cpu(&ours);
+    let (late, bare_late) = late(&server, &bare_url, &texts, rate(&ours) / 2.0)?;
     let mut rows = vec![
         Row::alone("warm", what("identity"), us(cpu(&ours)))
             .beside("bare handler", us(cpu(&bares)), share)
@@ -412,5 +428,58 @@ fn run() -> anyhow::Result<Vec<Row>> {
         .wanted(Wanted::at_least(faster, 1.5)),
     );
     rows.push(Row::alone("warm", what("gzip"), us(cpu(&packed))));
+    rows.push(
+        Row::alone(
+            "warm",
+            format!(
+                "99th percentile at {:.0} requests/s, half of the peak",
+                rate(&ours) / 2.0
+            ),
+            Figure::new(late, "us"),
+        )
+        .beside(
+            "bare handler",
+            Figure::new(bare_late, "us"),
+            late / bare_late,
+        )
+        .wanted(Wanted::at_most(late / bare_late, 1.5)),
+    );
     Ok(rows)
+}
+
+/// The 99th percentile of both at one rate, in microseconds: the median of alternating rounds.
+fn late(
+    server: &Server,
+    bare_url: &str,
+    texts: &[String],
+    rate: f64,
+) -> anyhow::Result<(f64, f64)> {
+    let requests: Vec<Vec<u8>> = (texts.iter())
+        .map(|text| {
+            let body = format!("{{\"address\":\"{text}\"}}");
+            format!(
+                "POST /v1/lookup HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {}\r\nContent-Type: application/json\r\n\
+                 Content-Length: {}\r\n\r\n{body}",
+                server.key,
+                body.len()
+            )
+            .into_bytes()
+        })
+        .collect();
+    let load = |url: &str| -> anyhow::Result<f64> {
+        let latencies = Open {
+            to: url.trim_start_matches("http://").parse()?,
+            requests: &requests,
+            rate,
+            time: Duration::from_secs(SECONDS),
+            connections: CONNECTIONS as usize,
+        };
+        Ok(latencies.run()?.at(0.99))
+    };
+    let (mut ours, mut bares) = (vec![], vec![]);
+    for _ in 0..ROUNDS {
+        ours.push(load(&server.url)?);
+        bares.push(load(bare_url)?);
+    }
+    Ok((median(ours), median(bares)))
 }

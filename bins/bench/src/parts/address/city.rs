@@ -53,7 +53,7 @@ pub(super) struct Question {
 
 /// The release.
 #[derive(Debug)]
-pub(super) struct City {
+pub(crate) struct City {
     pub(super) streets: Vec<Street>,
     pub(super) ranges: Vec<Range>,
     pub(super) lots: Vec<Bbl>,
@@ -77,6 +77,23 @@ impl City {
             NAMES,
             QUESTIONS,
         ))
+    }
+
+    /// A small one, for what does not need a whole city.
+    pub(crate) fn small() -> Self {
+        let mut lots = made_up_lots();
+        lots.retain(|bbl| bbl.block() <= 20);
+        Self::over(lots, false, 9_000, 5_000, 2_000)
+    }
+
+    /// What is asked, as people type it.
+    pub(crate) fn texts(&self) -> impl Iterator<Item = &str> + Clone {
+        self.questions.iter().map(|question| question.text.as_str())
+    }
+
+    /// The lot and the number of each building, in the order they stand.
+    pub(crate) fn buildings(&self) -> impl Iterator<Item = (Bbl, u32)> {
+        self.ranges.iter().map(|range| (range.bbl, range.bin))
     }
 
     fn over(
@@ -166,7 +183,7 @@ impl City {
     }
 
     /// Writes the three files of a release.
-    pub(super) fn write(&self, folder: &Path) -> anyhow::Result<()> {
+    pub(crate) fn write(&self, folder: &Path) -> anyhow::Result<()> {
         let files = [
             ("bobaadr.txt", self.addresses()),
             ("bobabbl.txt", self.lots_file()),
@@ -357,15 +374,9 @@ mod tests {
 
     use super::*;
 
-    fn small() -> City {
-        let mut lots = made_up_lots();
-        lots.retain(|bbl| bbl.block() <= 20);
-        City::over(lots, false, 9_000, 5_000, 2_000)
-    }
-
     #[test]
     fn it_has_as_many_of_each_as_asked_for() {
-        let city = small();
+        let city = City::small();
         assert_eq!(city.lots.len(), 5 * 20 * 60);
         assert_eq!(city.ranges.len(), 9_000);
         assert_eq!(city.questions.len(), 2_000);
@@ -377,7 +388,7 @@ mod tests {
 
     #[test]
     fn its_release_is_one_that_the_index_reads_and_every_question_has_its_building() {
-        let city = small();
+        let city = City::small();
         let folder = tempfile::tempdir().unwrap();
         city.write(folder.path()).unwrap();
         let (index, stats) = PadIndex::open_dir(folder.path()).unwrap();
