@@ -301,7 +301,13 @@ fn in_postgres(
 }
 
 /// Builds the lookup over a store and a city.
-pub(crate) fn lookups(store: &Store, city: &City, clock: &Arc<dyn Clock>, sample: bool) -> Lookups {
+pub(crate) fn lookups(
+    config: &Config,
+    store: &Store,
+    city: &City,
+    clock: &Arc<dyn Clock>,
+    sample: bool,
+) -> Lookups {
     let gated: std::collections::HashSet<&str> = city.registry.gated_keys().collect();
     let registry = RegistryView::new(
         city.registry
@@ -315,7 +321,10 @@ pub(crate) fn lookups(store: &Store, city: &City, clock: &Arc<dyn Clock>, sample
         Arc::clone(clock),
         registry,
         format!("{}-{}", std::process::id(), holder()),
-        CacheConfig::default(),
+        CacheConfig {
+            hot_bytes: config.hot_report_bytes,
+            ..CacheConfig::default()
+        },
     );
     Lookups::new(
         Resolutions::new(Arc::<Addresses>::clone(&city.geocoder), Arc::clone(clock)),

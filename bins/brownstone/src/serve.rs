@@ -85,7 +85,7 @@ pub(crate) async fn serve(mut config: Config, sample: bool) -> anyhow::Result<()
         config.environment,
     ));
     let comps = Comps::new(Arc::clone(&clock), config.comps_publication_lag_days);
-    let lookups = parts::lookups(&store, &city, &clock, sample).with_comps(comps.clone());
+    let lookups = parts::lookups(&config, &store, &city, &clock, sample).with_comps(comps.clone());
     let listings = listings::listings(&config, &store, &clock, &city, &origin)?;
     listings.refresh().await?;
     let rentals = Rentals::new(Arc::clone(&listings), comps.clone(), Arc::clone(&clock));

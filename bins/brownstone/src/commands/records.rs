@@ -26,7 +26,7 @@ pub(crate) async fn lookup(
     let city = parts::city(config, &clock, &Origin::Configured)?;
     let listings = crate::listings::listings(config, &store, &clock, &city, &Origin::Configured)?;
     listings.refresh().await?;
-    let lookups = parts::lookups(&store, &city, &clock, false);
+    let lookups = parts::lookups(config, &store, &city, &clock, false);
     let fields = json!({"address": address});
     let request: LookupRequest = match fields.as_object().map(brownstone_service::fields::lookup) {
         Some(Ok(request)) => request,

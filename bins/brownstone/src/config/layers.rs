@@ -90,6 +90,11 @@ pub(crate) const KEYS: &[Key] = &[
         help: "sqlite://PATH or postgres://USER:PASSWORD@HOST/NAME",
     },
     key("data_dir", "data", "where index files live"),
+    key(
+        "hot_reports_mb",
+        "256",
+        "memory for reports that are ready to be sent, in MB: 1 to 65536",
+    ),
     Key {
         name: "quota_url",
         default: "",

@@ -68,6 +68,8 @@ pub(crate) struct Config {
     pub quota_url: Option<String>,
     /// Where index files live.
     pub data_dir: PathBuf,
+    /// Bytes of reports kept in memory, ready to be sent.
+    pub hot_report_bytes: u64,
     /// The city's open data.
     pub soda_url: Url,
     /// The state's open data.
@@ -202,6 +204,18 @@ impl Config {
             database_named: layers.origin("database_url") != Origin::Default,
             quota_url: text("quota_url"),
             data_dir: layers.get("data_dir").into(),
+            hot_report_bytes: layers
+                .get("hot_reports_mb")
+                .parse::<u64>()
+                .ok()
+                .filter(|mb| (1..=65_536).contains(mb))
+                .map(|mb| mb * 1024 * 1024)
+                .with_context(|| {
+                    let text = layers.get("hot_reports_mb");
+                    format!(
+                        "hot_reports_mb is {text:?}; a whole number from 1 to 65536 is expected"
+                    )
+                })?,
             soda_url: url("soda_url")?,
             nys_soda_url: url("nys_soda_url")?,
             soda_app_token: text("soda_app_token").map(SecretString::from),
