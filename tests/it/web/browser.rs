@@ -461,3 +461,48 @@ async fn a_person_walks_the_whole_way_in_a_browser() {
     page.look("nothing").await;
     page.end().await;
 }
+
+/// Asks for a report as a page does, and tells what came: the text, and how many bytes it was on the wire and after.
+const FETCH: &str = "const [key, body, done] = arguments;
+(async () => {
+  const seen = new Promise((found) => new PerformanceObserver((list) => list.getEntries()
+    .filter((one) => one.name.endsWith('/v1/lookup')).forEach(found)).observe({type: 'resource', buffered: true}));
+  const answer = await fetch('/v1/lookup', {method: 'POST', body,
+    headers: {'authorization': `Bearer ${key}`, 'content-type': 'application/json'}});
+  const text = await answer.text();
+  const {encodedBodySize: sent, decodedBodySize: read} = await seen;
+  return {status: answer.status, encoding: answer.headers.get('content-encoding'), text, sent, read};
+})().then(done, (error) => done(String(error)));";
+
+/// A report is compressed once and spliced into each answer: a browser reads it to the end, as one member.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_browser_reads_a_compressed_report() {
+    const ADDRESS: &str = "350 5 Avenue, Manhattan";
+    let server = Server::sample().await;
+    let Some(browser) = Chromium::start(&server).await else {
+        return;
+    };
+    let plain = server.lookup(ADDRESS).await;
+    let page = json!({"url": format!("{}/version", server.url)});
+    browser.ask("/url", page).await;
+    let body = json!({"address": ADDRESS}).to_string();
+    let came = browser
+        .ask(
+            "/execute/async",
+            json!({"script": FETCH, "args": [server.key, body]}),
+        )
+        .await;
+    assert_eq!(came["status"], 200, "{came}");
+    assert_eq!(came["encoding"], "gzip");
+    let text = came["text"].as_str().expect("text");
+    let read: Value = serde_json::from_str(text).expect("JSON");
+    assert_eq!(read["data"], plain.body["data"]);
+    assert_eq!(came["read"], text.len());
+    let sent = came["sent"].as_u64().expect("a number");
+    assert!(
+        sent > 0 && sent * 3 < text.len() as u64,
+        "{sent} of {}",
+        text.len()
+    );
+    browser.end().await;
+}
