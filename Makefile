@@ -44,6 +44,11 @@ test-store: ## the storage contracts on SQLite, and a throwaway PostgreSQL and R
 test-e2e: ## the real program over HTTP
 	$(WITH_SERVERS) $(CARGO_TEST) --test cli --test it
 
+.PHONY: test-otel
+test-otel: ## the program with the feature otel, and a collector of the test's own
+	cargo test --locked -p brownstone-telemetry
+	TEST_OTEL=1 $(CARGO_TEST),brownstone/otel --test cli --test it telemetry::
+
 .PHONY: soak-budget
 soak-budget: ## thirty kills, half a minute of three servers, a minute without a database
 	TEST_SOAK_ROUNDS=30 TEST_SOAK_SECONDS=30 $(WITH_SERVERS) $(CARGO_TEST) --test it budget_ -- --nocapture --test-threads 1

@@ -48,6 +48,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("http", &["service", "quota"]),
     ("mcp", &["service", "quota"]),
     ("web", &["service", "accounts"]),
+    ("telemetry", &[]),
     ("sample-city", &[]),
     ("client", &[]),
 ];

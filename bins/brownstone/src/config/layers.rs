@@ -204,6 +204,11 @@ pub(crate) const KEYS: &[Key] = &[
         "pretty",
         "pretty or json; logs go to standard error",
     ),
+    key(
+        "otlp_endpoint",
+        "",
+        "a collector that takes spans over OTLP, such as http://127.0.0.1:4318; wants a build with the feature otel",
+    ),
     #[cfg(feature = "test-clock")]
     key(
         "test_clock",

@@ -122,6 +122,8 @@ pub(crate) struct Config {
     pub listings_sync_spread: std::time::Duration,
     /// The API's public address, where one is set.
     pub base_url: Option<Url>,
+    /// Where spans of calls go.
+    pub otlp_endpoint: Option<Url>,
     /// The file that holds the test clock's moment.
     #[cfg(feature = "test-clock")]
     pub test_clock: Option<PathBuf>,
@@ -243,6 +245,7 @@ impl Config {
             listings_sync_at: sync_at,
             listings_sync_spread: std::time::Duration::from_secs(sync_minutes * 60),
             base_url: optional_url("base_url")?,
+            otlp_endpoint: optional_url("otlp_endpoint")?,
             #[cfg(feature = "test-clock")]
             test_clock: text("test_clock").map(PathBuf::from),
         })
