@@ -93,9 +93,9 @@ backtest: ## how wrong values are, on real sales after a day; writes docs/valuat
 		--from $(NYC_REAL_DATA)/sales $(NYC_REAL_DATA)/sales/raw_cr --write docs/valuation.md
 
 .PHONY: fuzz
-fuzz: ## the address parser and the lines of the address files, FUZZ_SECONDS each (60); needs a nightly toolchain
+fuzz: ## parsers of what comes from outside, FUZZ_SECONDS each (60), FUZZ_TARGETS="keys" for some; needs a nightly toolchain
 	cargo fuzz --version >/dev/null 2>&1 || cargo install --locked cargo-fuzz
-	for target in address pad_lines; do \
+	for target in $(or $(FUZZ_TARGETS),address pad_lines bodies keys soda_rows reso_page rentcast_page pmms); do \
 		mkdir -p fuzz/corpus/$$target && \
 		cargo +nightly fuzz run --fuzz-dir fuzz --sanitizer none $$target fuzz/corpus/$$target fuzz/seeds/$$target -- \
 			-max_total_time=$(or $(FUZZ_SECONDS),60) -max_len=2000 || exit 1; \
