@@ -1,6 +1,8 @@
 //! House rules as tests: which crate may lean on which, and what must not be in the tree.
 
 mod dependencies;
+mod routes;
+mod security;
 
 use std::{collections::BTreeMap, path::PathBuf, process::Command};
 

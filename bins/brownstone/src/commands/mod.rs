@@ -11,15 +11,16 @@ mod sync_listings;
 
 use std::{
     io::Write as _,
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::ExitCode,
 };
 
 use anyhow::Context as _;
+use brownstone_accounts::Environment;
 use clap::{Args, CommandFactory as _, Parser, Subcommand};
 
 use crate::{
-    config::{Config, Layers},
+    config::{Config, Layers, refuse_weak, warn_of_an_open_file},
     serve,
 };
 
@@ -177,6 +178,11 @@ impl Cli {
         let logging = crate::logging::start(&layers, &config, quiet)?;
         match self.command {
             Command::Serve { sample } => {
+                let file = self.config.as_deref();
+                warn_of_an_open_file(file.unwrap_or(Path::new(DEFAULT_FILE)), &layers);
+                if config.environment == Environment::Live {
+                    refuse_weak(&layers)?;
+                }
                 let served = serve::serve(config, sample).await;
                 logging.close().await;
                 served?;

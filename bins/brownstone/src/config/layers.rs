@@ -315,7 +315,8 @@ impl Layers {
         let mut text = String::new();
         for key in KEYS {
             let value = self.get(key.name);
-            let shown = if key.secret {
+            // An address may hold a password wherever it stands.
+            let shown = if key.secret || has_password(value) {
                 hidden(value)
             } else {
                 value.to_owned()
@@ -354,6 +355,10 @@ pub(crate) fn example() -> String {
         );
     }
     text
+}
+
+fn has_password(value: &str) -> bool {
+    Url::parse(value).is_ok_and(|url| url.password().is_some())
 }
 
 /// A secret as it may be shown: nothing of it, but for the parts of an address that are none.

@@ -1,6 +1,7 @@
 //! The configuration: built-in defaults, then a file, then the environment, then flags. Unknown keys are errors.
 
 mod layers;
+mod secrets;
 
 use std::{net::SocketAddr, path::PathBuf};
 
@@ -10,6 +11,7 @@ use secrecy::SecretString;
 use url::Url;
 
 pub(crate) use layers::{Layers, Origin, example};
+pub(crate) use secrets::{refuse_weak, warn_of_an_open_file};
 
 /// Where FRED's downloads stand, beside its API.
 const FRED_DOWNLOADS: &str = "https://fred.stlouisfed.org";
