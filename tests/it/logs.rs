@@ -12,7 +12,8 @@ use crate::{
 
 /// The log's lines with this message, once `enough` says that what is waited for is among them: a line is written after its answer.
 async fn lines(server: &Server, message: &str, enough: impl Fn(&[Value]) -> bool) -> Vec<Value> {
-    let give_up = tokio::time::Instant::now() + Duration::from_secs(10);
+    // Generous: every area is scanned for one of them.
+    let give_up = tokio::time::Instant::now() + Duration::from_secs(120);
     loop {
         let log = server.log();
         let found: Vec<Value> = log
@@ -24,7 +25,7 @@ async fn lines(server: &Server, message: &str, enough: impl Fn(&[Value]) -> bool
             return found;
         }
         assert!(tokio::time::Instant::now() < give_up, "{log}");
-        tokio::task::yield_now().await;
+        tokio::time::sleep(Duration::from_millis(50)).await;
     }
 }
 
