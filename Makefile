@@ -44,6 +44,11 @@ test-store: ## the storage contracts on SQLite, and a throwaway PostgreSQL and R
 test-e2e: ## the real program over HTTP
 	$(WITH_SERVERS) $(CARGO_TEST) --test cli --test it
 
+.PHONY: test-otel
+test-otel: ## the program with the feature otel, and a collector of the test's own
+	cargo test --locked -p brownstone-telemetry
+	TEST_OTEL=1 $(CARGO_TEST),brownstone/otel --test cli --test it telemetry::
+
 .PHONY: soak-budget
 soak-budget: ## thirty kills, half a minute of three servers, a minute without a database
 	TEST_SOAK_ROUNDS=30 TEST_SOAK_SECONDS=30 $(WITH_SERVERS) $(CARGO_TEST) --test it budget_ -- --nocapture --test-threads 1
@@ -93,9 +98,9 @@ backtest: ## how wrong values are, on real sales after a day; writes docs/valuat
 		--from $(NYC_REAL_DATA)/sales $(NYC_REAL_DATA)/sales/raw_cr --write docs/valuation.md
 
 .PHONY: fuzz
-fuzz: ## the address parser and the lines of the address files, FUZZ_SECONDS each (60); needs a nightly toolchain
+fuzz: ## parsers of what comes from outside, FUZZ_SECONDS each (60), FUZZ_TARGETS="keys" for some; needs a nightly toolchain
 	cargo fuzz --version >/dev/null 2>&1 || cargo install --locked cargo-fuzz
-	for target in address pad_lines; do \
+	for target in $(or $(FUZZ_TARGETS),address pad_lines bodies keys soda_rows reso_page rentcast_page pmms); do \
 		mkdir -p fuzz/corpus/$$target && \
 		cargo +nightly fuzz run --fuzz-dir fuzz --sanitizer none $$target fuzz/corpus/$$target fuzz/seeds/$$target -- \
 			-max_total_time=$(or $(FUZZ_SECONDS),60) -max_len=2000 || exit 1; \

@@ -24,6 +24,9 @@ pub(crate) const START: OffsetDateTime = datetime!(2026-11-27 12:00 UTC);
 /// How long a step may take before a test gives up on it; generous, since it only bounds a failure.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// Where a log that is kept stands in a server's folder.
+const LOG: &str = "log";
+
 /// The program under test: built beside this test binary, or named by `TEST_BROWNSTONE_BIN`.
 pub(crate) fn program() -> PathBuf {
     if let Some(path) = std::env::var_os("TEST_BROWNSTONE_BIN") {
@@ -77,6 +80,8 @@ pub(crate) struct Options {
     pub clock: Option<PathBuf>,
     /// The machine's own clock.
     pub real_clock: bool,
+    /// A filter of the log, which is then kept, a JSON object a line, for [`Server::log`].
+    pub log: Option<&'static str>,
 }
 
 /// A running server.
@@ -138,6 +143,17 @@ impl Server {
             .stdout(Stdio::piped());
         if !options.live_sources {
             command.arg("--sample");
+        }
+        if let Some(filter) = options.log {
+            let log = std::fs::File::options()
+                .create(true)
+                .append(true)
+                .open(folder.path().join(LOG))
+                .expect("the log can be written");
+            command
+                .env("BROWNSTONE_LOG", filter)
+                .env("BROWNSTONE_LOG_FORMAT", "json")
+                .stderr(log);
         }
         let mut child = command.spawn().expect("the program starts");
         let output = child.stdout.take().expect("its output is piped");
@@ -230,6 +246,11 @@ impl Server {
     /// The folder it runs in.
     pub(crate) fn folder(&self) -> &Path {
         self.folder.path()
+    }
+
+    /// What it has logged.
+    pub(crate) fn log(&self) -> String {
+        std::fs::read_to_string(self.folder.path().join(LOG)).expect("the log is kept")
     }
 
     /// Moves the clock.

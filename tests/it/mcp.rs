@@ -79,7 +79,7 @@ async fn rpc(server: &Server, method: &str, params: Value, modern: bool) -> Valu
     answer.body
 }
 
-async fn call(server: &Server, tool: &str, arguments: Value, modern: bool) -> Value {
+pub(crate) async fn call(server: &Server, tool: &str, arguments: Value, modern: bool) -> Value {
     let params = json!({"name": tool, "arguments": arguments});
     rpc(server, "tools/call", params, modern).await["result"].clone()
 }

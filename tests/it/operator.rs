@@ -44,6 +44,21 @@ async fn a_sample_database_is_refused_for_real_records_and_sample_in_live() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn the_sample_runs_on_a_machine_without_certificates() {
+    let none = crate::harness::new_folder();
+    let path = none.path().display().to_string();
+    let server = Server::start(Options {
+        variables: vec![
+            ("SSL_CERT_FILE".into(), format!("{path}/none.pem")),
+            ("SSL_CERT_DIR".into(), path),
+        ],
+        ..Options::default()
+    })
+    .await;
+    server.lookup("350 5 Avenue, Manhattan").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_stop_lets_running_calls_finish_turns_readyz_off_and_exits_with_0() {
     let mut server = Server::sample().await;
     server.set_latency("6bgk-3dad", 1_500).await;

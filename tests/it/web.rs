@@ -18,32 +18,32 @@ mod pages;
 mod safety;
 mod search;
 
-const PASSWORD: &str = "a sentence that nobody else has";
+pub(crate) const PASSWORD: &str = "a sentence that nobody else has";
 
 /// A browser: cookies, and the form token of the page it looks at.
 pub(crate) struct Browser {
-    http: Client,
-    base: String,
-    cookies: BTreeMap<String, String>,
-    csrf: String,
+    pub(crate) http: Client,
+    pub(crate) base: String,
+    pub(crate) cookies: BTreeMap<String, String>,
+    pub(crate) csrf: String,
 }
 
 /// What it got.
 #[derive(Debug)]
 pub(crate) struct Got {
-    status: StatusCode,
-    headers: HeaderMap,
-    text: String,
+    pub(crate) status: StatusCode,
+    pub(crate) headers: HeaderMap,
+    pub(crate) text: String,
 }
 
 impl Got {
-    fn location(&self) -> &str {
+    pub(crate) fn location(&self) -> &str {
         let location = self.headers.get("location");
         location.map_or("", |value| value.to_str().expect("visible"))
     }
 
     #[track_caller]
-    fn is(self, status: u16) -> Self {
+    pub(crate) fn is(self, status: u16) -> Self {
         assert_eq!(
             self.status.as_u16(),
             status,
@@ -55,7 +55,7 @@ impl Got {
     }
 
     #[track_caller]
-    fn goes(self, path: &str) -> Self {
+    pub(crate) fn goes(self, path: &str) -> Self {
         assert_eq!(
             (self.status.as_u16(), self.location()),
             (303, path),
@@ -66,7 +66,7 @@ impl Got {
     }
 
     /// What stands between two texts.
-    fn between(&self, before: &str, after: &str) -> String {
+    pub(crate) fn between(&self, before: &str, after: &str) -> String {
         let (_, rest) = self
             .text
             .split_once(before)
@@ -74,13 +74,13 @@ impl Got {
         rest.split_once(after).expect("it ends").0.to_owned()
     }
 
-    fn json(&self) -> Value {
+    pub(crate) fn json(&self) -> Value {
         serde_json::from_str(&self.text).expect("JSON")
     }
 }
 
 impl Browser {
-    fn new(server: &Server) -> Self {
+    pub(crate) fn new(server: &Server) -> Self {
         Self {
             http: Client::builder()
                 .redirect(Policy::none())
@@ -92,7 +92,7 @@ impl Browser {
         }
     }
 
-    async fn send(
+    pub(crate) async fn send(
         &mut self,
         method: Method,
         path: &str,
@@ -140,16 +140,21 @@ impl Browser {
         }
     }
 
-    async fn get(&mut self, path: &str) -> Got {
+    pub(crate) async fn get(&mut self, path: &str) -> Got {
         self.send(Method::GET, path, &[], String::new()).await
     }
 
     /// Sends a form with the token of the page looked at last.
-    async fn post(&mut self, path: &str, fields: &[(&str, &str)]) -> Got {
+    pub(crate) async fn post(&mut self, path: &str, fields: &[(&str, &str)]) -> Got {
         self.post_with(path, &self.csrf.clone(), fields).await
     }
 
-    async fn post_with(&mut self, path: &str, csrf: &str, fields: &[(&str, &str)]) -> Got {
+    pub(crate) async fn post_with(
+        &mut self,
+        path: &str,
+        csrf: &str,
+        fields: &[(&str, &str)],
+    ) -> Got {
         let body = url::form_urlencoded::Serializer::new(String::new())
             .append_pair("csrf", csrf)
             .extend_pairs(fields)
@@ -158,7 +163,7 @@ impl Browser {
         self.send(Method::POST, path, &form, body).await
     }
 
-    async fn sign_up(server: &Server, email: &str) -> Self {
+    pub(crate) async fn sign_up(server: &Server, email: &str) -> Self {
         let mut browser = Self::new(server);
         browser.get("/sign-up").await.is(200);
         browser
@@ -170,7 +175,7 @@ impl Browser {
     }
 
     /// By a one-time link, as for an account that an operator made.
-    async fn invited(server: &Server, email: &str, role: &str) -> Self {
+    pub(crate) async fn invited(server: &Server, email: &str, role: &str) -> Self {
         server
             .operator(&["account", "create", "--email", email, "--role", role])
             .await;
@@ -190,7 +195,7 @@ impl Browser {
     }
 
     /// Makes a key; returns it and its id.
-    async fn make_key(&mut self, name: &str) -> (String, String) {
+    pub(crate) async fn make_key(&mut self, name: &str) -> (String, String) {
         let made = self
             .post("/dashboard/keys", &[("name", name)])
             .await

@@ -127,3 +127,23 @@ fn every_dependency_is_used() {
     }
     assert!(unused.is_empty(), "{unused:#?}");
 }
+
+/// What an optional feature brings stays out of the program that most people build.
+#[test]
+fn the_default_program_has_no_telemetry() {
+    let tree = |more: &[&str]| {
+        let output = std::process::Command::new(env!("CARGO"))
+            .args(["tree", "--locked", "--offline", "--package", "brownstone"])
+            .args(["--edges", "normal", "--prefix", "none"])
+            .args(more)
+            .current_dir(root())
+            .output()
+            .expect("cargo runs");
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{said}");
+        String::from_utf8(output.stdout).expect("text")
+    };
+    assert!(!tree(&[]).contains("opentelemetry"));
+    let with = tree(&["--features", "otel"]);
+    assert!(with.contains("opentelemetry-otlp") && !with.contains("tonic v"));
+}

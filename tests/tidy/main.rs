@@ -1,6 +1,8 @@
 //! House rules as tests: which crate may lean on which, and what must not be in the tree.
 
 mod dependencies;
+mod routes;
+mod security;
 
 use std::{collections::BTreeMap, path::PathBuf, process::Command};
 
@@ -48,6 +50,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("http", &["service", "quota"]),
     ("mcp", &["service", "quota"]),
     ("web", &["service", "accounts"]),
+    ("telemetry", &[]),
     ("sample-city", &[]),
     ("client", &[]),
 ];

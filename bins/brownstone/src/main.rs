@@ -6,6 +6,7 @@ mod commands;
 mod config;
 mod issuer;
 mod listings;
+mod logging;
 mod metrics;
 mod parts;
 mod people;

@@ -21,6 +21,12 @@ pub const KEY_LEN: usize = PREFIX_LEN + BODY_LEN + CHECKSUM_LEN;
 
 /// A whole key. It is shown to its owner once and then gone: it prints as `[REDACTED]`, is wiped from memory when dropped, and
 /// cannot be compared (compare hashes instead).
+///
+/// ```compile_fail,E0369
+/// fn same(one: &brownstone_accounts::ApiKey, other: &brownstone_accounts::ApiKey) -> bool {
+///     one == other
+/// }
+/// ```
 #[derive(Clone)]
 pub struct ApiKey {
     secret: SecretString,

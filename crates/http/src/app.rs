@@ -190,7 +190,6 @@ async fn call(
     payload: web::Payload,
     api: web::Data<Api>,
 ) -> HttpResponse {
-    respond::note(&req, |facts| facts.operation = Some(operation.name()));
     match run(operation.spec(), &req, payload, &api).await {
         Ok(answer) => respond::success(&req, &answer),
         Err(failure) => respond::failure(&req, &failure),
@@ -209,9 +208,6 @@ async fn run(
         .service
         .authenticate_call(authorization, Surface::Rest, spec.operation, &id)
         .await?;
-    respond::note(req, |facts| {
-        facts.account = Some(caller.account.as_str().to_owned());
-    });
     let body = match request::body(req, payload, spec).await {
         Ok(body) => body,
         Err(failure) => {

@@ -29,15 +29,9 @@ const EXPOSED_HEADERS: HeaderValue =
 const ANY: HeaderValue = HeaderValue::from_static("*");
 const PREFLIGHT_SECONDS: HeaderValue = HeaderValue::from_static("3600");
 
-/// Facts about the call for the log line, added by whoever learns them.
+/// How a request failed, for the log line; what is known of the call stands in its span.
 #[derive(Debug, Clone, Default)]
 pub struct CallFacts {
-    /// Whose call.
-    pub account: Option<String>,
-    /// Which operation.
-    pub operation: Option<&'static str>,
-    /// Units charged and kept.
-    pub units: u64,
     /// Error code.
     pub code: Option<&'static str>,
     /// What only the log may know of a failure.
@@ -68,7 +62,7 @@ pub(crate) async fn edge(
     let header = HeaderValue::from_str(id.as_str()).ok();
     let client_request_id = client_request_id(request.headers());
     let origin = request.headers().contains_key(header::ORIGIN);
-    let span = tracing::info_span!("request", request_id = %id);
+    let span = brownstone_service::request_span!("request", id);
     request.extensions_mut().insert(id);
     request.extensions_mut().insert(CallFacts::default());
     let method = request.method().clone();
@@ -84,6 +78,9 @@ pub(crate) async fn edge(
     }
     wire.answered(response.status().as_u16(), begun.elapsed());
     span.in_scope(|| log(&response, &method, client_request_id.as_deref(), begun));
+    let route = response.request().match_pattern();
+    let status = response.status().as_u16();
+    brownstone_service::trace::answered(&span, method.as_str(), route.as_deref(), status);
     Ok(response.map_into_boxed_body())
 }
 
@@ -105,13 +102,11 @@ fn log(
     let route = response.request().match_pattern();
     if status >= 500 {
         tracing::error!(
-            status, %method, route, millis, client_request_id, account = facts.account, operation = facts.operation,
-            code = facts.code, reason = facts.internal, "call failed"
+            status, %method, route, millis, client_request_id, code = facts.code, reason = facts.internal, "call failed"
         );
     } else {
         tracing::info!(
-            status, %method, route, millis, client_request_id, account = facts.account, operation = facts.operation,
-            units = facts.units, code = facts.code, reason = facts.internal, "call"
+            status, %method, route, millis, client_request_id, code = facts.code, reason = facts.internal, "call"
         );
     }
 }

@@ -27,7 +27,6 @@ const CHALLENGE: HeaderValue = HeaderValue::from_static("Bearer realm=\"brownsto
 /// The envelope around a success: the ready pieces, and `meta` behind them. A piece that is there compressed goes out so to whoever takes
 /// that, and nothing is compressed for it.
 pub fn success(request: &HttpRequest, answer: &Answer) -> HttpResponse {
-    note(request, |facts| facts.units = answer.meta.units_charged);
     let meta = match serde_json::to_vec(&answer.meta) {
         Ok(meta) => meta,
         Err(error) => return failure(request, &Failure::internal(error)),

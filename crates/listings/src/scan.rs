@@ -156,7 +156,7 @@ impl Scanner {
         let rows: Vec<Row> = finish.known.into_iter().map(|known| known.row).collect();
         self.index.put([Snapshot::new(zip, report.version, &rows)]);
         let values: u64 = report.dropped.values().sum();
-        tracing::info!(
+        tracing::debug!(
             %zip,
             listings = report.listings,
             duplicates = report.duplicates,

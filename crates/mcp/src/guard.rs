@@ -12,11 +12,12 @@ use actix_web::{
     },
     middleware::Next,
 };
-use brownstone_domain::{ErrorCode, RequestId};
+use brownstone_domain::{ErrorCode, RequestId, Surface};
 use brownstone_service::{Failure, Service, body::MAX_BODY_BYTES};
 use bytes::{Bytes, BytesMut};
 use futures::StreamExt as _;
 use serde_json::{Value, json};
+use tracing::Span;
 
 use crate::{handler::Identity, result};
 
@@ -74,6 +75,7 @@ pub(crate) async fn guard(
     let caller = match service.authenticate(authorization.as_deref()).await {
         Ok(caller) => caller,
         Err(failure) => {
+            Span::current().record("surface", Surface::Mcp.as_str());
             let sent = request.headers().contains_key(header::AUTHORIZATION);
             let response = refused(&failure, &request_id, sent);
             return Ok(request.into_response(response));
@@ -94,9 +96,11 @@ pub(crate) async fn guard(
             }
         }
     }
-    request
-        .extensions_mut()
-        .insert(Identity { caller, request_id });
+    request.extensions_mut().insert(Identity {
+        caller,
+        request_id,
+        span: Span::current(),
+    });
     let response = next.call(request).await?.map_into_boxed_body();
     Ok(as_json(response))
 }

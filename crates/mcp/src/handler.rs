@@ -13,6 +13,7 @@ use rmcp::{
 };
 use rmcp_actix_web::transport::on_request_extensions;
 use serde_json::{Value, json};
+use tracing::{Instrument as _, Span};
 
 use crate::{arguments, result, tools};
 
@@ -24,6 +25,8 @@ const LIST_TTL_MS: u64 = 300_000;
 pub(crate) struct Identity {
     pub(crate) caller: Caller,
     pub(crate) request_id: RequestId,
+    /// The request's span: the protocol's library runs the handler in a task of its own.
+    pub(crate) span: Span,
 }
 
 /// One server for every request: it remembers nothing.
@@ -68,7 +71,12 @@ impl ServerHandler for Handler {
         let identity = on_request_extensions(&context.extensions)
             .and_then(|extensions| extensions.get::<Identity>())
             .cloned();
-        let Some(Identity { caller, request_id }) = identity else {
+        let Some(Identity {
+            caller,
+            request_id,
+            span,
+        }) = identity
+        else {
             // The guard lets nobody through without one.
             return Err(broken("no identity", None));
         };
@@ -81,7 +89,7 @@ impl ServerHandler for Handler {
             request_id: request_id.clone(),
             body: Bytes::from(body.to_string()),
         };
-        match self.service.call(call).await {
+        match self.service.call(call).instrument(span).await {
             Ok(answer) => result::success(spec, &answer)
                 .map(Into::into)
                 .map_err(|error| broken(&error.to_string(), Some(&request_id))),

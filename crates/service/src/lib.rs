@@ -15,6 +15,7 @@ pub mod rentals;
 pub mod resolutions;
 pub mod search;
 pub mod service;
+pub mod trace;
 pub mod units;
 pub mod updates;
 pub mod usage;

@@ -80,6 +80,7 @@ pub async fn run(
             continue;
         }
         let mut held = false;
+        let mut round = Round::default();
         loop {
             let now = clock.now();
             let rested = |zip: &Zip| failed.get(zip).is_none_or(|at| now - *at >= PAUSE);
@@ -99,6 +100,7 @@ pub async fn run(
             }
             for (zip, worked) in scan(&listings, &due).await {
                 crate::metrics::job("listings", worked);
+                round.count(worked);
                 if worked {
                     failed.remove(&zip);
                 } else {
@@ -109,6 +111,31 @@ pub async fn run(
         if held && let Err(error) = lease.release(LEASE, &holder).await {
             // It ends by itself.
             tracing::warn!(%error, "the right to scan listings could not be given up");
+        }
+        round.tell();
+    }
+}
+
+/// What a look for work came to: one line in the log, and not one an area.
+#[derive(Debug, Default)]
+struct Round {
+    areas: usize,
+    failed: usize,
+}
+
+impl Round {
+    fn count(&mut self, worked: bool) {
+        self.areas += 1;
+        self.failed += usize::from(!worked);
+    }
+
+    fn tell(&self) {
+        if self.areas > 0 {
+            tracing::info!(
+                areas = self.areas,
+                failed = self.failed,
+                "listings were scanned"
+            );
         }
     }
 }

@@ -15,6 +15,7 @@ use brownstone_sources::{Deadlines, Directory, Registry, Subject};
 use bytes::Bytes;
 use serde::Deserialize;
 use tokio::time::Instant;
+use tracing::Instrument as _;
 
 use crate::{
     Failure,
@@ -216,6 +217,7 @@ impl Lookups {
             directory: Arc::clone(&self.directory),
             building: building.clone(),
             unit_bbl,
+            span: tracing::Span::current(),
         });
         let report = self.reports.get_or_assemble(key, assembler).await?;
         let mut warnings = resolved.warnings.clone();
@@ -336,6 +338,8 @@ struct BuildingAssembler {
     directory: Arc<Directory>,
     building: Building,
     unit_bbl: Option<brownstone_domain::Bbl>,
+    /// That of the call for which the assembly began.
+    span: tracing::Span,
 }
 
 #[async_trait]
@@ -347,7 +351,10 @@ impl Assembler for BuildingAssembler {
             building.longitude = building.longitude.or(kept.longitude);
             building.buildings_on_lot = building.buildings_on_lot.or(kept.buildings_on_lot);
         }
-        let lot_bins = self.lot_bins(&mut building).await;
+        let lot_bins = self
+            .lot_bins(&mut building)
+            .instrument(self.span.clone())
+            .await;
         let subject = Arc::new(Subject {
             bbl: building.bbl,
             bin: building.bin,
@@ -367,6 +374,7 @@ impl Assembler for BuildingAssembler {
         let mut entries = self
             .registry
             .assemble(subject, only.as_ref(), Deadlines::default())
+            .instrument(self.span.clone())
             .await;
         without_lone_listings(&mut entries);
         if (building.latitude.is_none() || building.longitude.is_none())

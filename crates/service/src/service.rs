@@ -209,6 +209,8 @@ impl Service {
             };
             let failure = Failure::from(failure);
             crate::metrics::not_let_in(failure.code);
+            let account = known.as_ref().map(|(account, _)| account);
+            crate::trace::begun(surface, operation, account);
             if let Some((account, key)) = known {
                 let code = failure.code.as_str();
                 self.0
@@ -227,6 +229,7 @@ impl Service {
         request_id: &RequestId,
         failure: &Failure,
     ) {
+        crate::trace::begun(surface, operation, Some(&caller.account));
         crate::metrics::failed(operation, surface, failure.code);
         self.0.count(
             caller,
@@ -275,6 +278,7 @@ enum Request {
 impl Inner {
     async fn run(&self, call: Call) -> Result<Answer, Failure> {
         let begun = tokio::time::Instant::now();
+        crate::trace::begun(call.surface, call.operation, Some(&call.caller.account));
         let outcome = self.run_counted(&call).await;
         self.calls.ended(
             call.operation,
@@ -306,6 +310,7 @@ impl Inner {
                 },
             },
         };
+        crate::trace::charged(counts.units);
         self.count(&call.caller, call.surface, call.operation, counts);
         let code = match &outcome {
             Ok(_) => "ok",

@@ -4,6 +4,8 @@ mod answer;
 pub mod api;
 pub mod client;
 pub mod freshness;
+#[cfg(feature = "fuzzing")]
+pub mod fuzzing;
 mod name;
 pub mod paging;
 pub mod query;

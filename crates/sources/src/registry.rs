@@ -12,7 +12,7 @@ use tokio::{
     task::{Id, JoinSet},
     time::{Instant, timeout_at},
 };
-use tracing::Instrument as _;
+use tracing::{Instrument as _, field::Empty};
 
 use crate::{LotKind, Source, SourceInfo, Subject};
 
@@ -150,12 +150,16 @@ impl Registry {
                 continue;
             }
             let (source, subject) = (Arc::clone(source), Arc::clone(&subject));
+            // A child of the call's span, for whoever collects them; the log has a line of its own.
+            let span = tracing::debug_span!("source", source = source.key(), status = Empty);
             let task = async move {
-                timeout_at(deadline, source.fetch(&subject, deadline))
+                let entry = timeout_at(deadline, source.fetch(&subject, deadline))
                     .await
-                    .unwrap_or_else(|_| SourceEntry::without_data(SourceStatus::Error))
+                    .unwrap_or_else(|_| SourceEntry::without_data(SourceStatus::Error));
+                tracing::Span::current().record("status", tracing::field::debug(entry.status()));
+                entry
             };
-            let handle = running.spawn(task.in_current_span());
+            let handle = running.spawn(task.instrument(span).in_current_span());
             places.insert(handle.id(), place);
         }
 

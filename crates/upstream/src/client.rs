@@ -73,7 +73,7 @@ impl Upstream {
         let base = config.base()?;
         config.check_limits()?;
         let headers = config.header_map()?;
-        let http = reqwest::Client::builder()
+        let mut http = reqwest::Client::builder()
             .user_agent(concat!("brownstone/", env!("CARGO_PKG_VERSION")))
             .default_headers(headers)
             .connect_timeout(config.connect_timeout)
@@ -85,12 +85,15 @@ impl Upstream {
             .referer(false)
             .pool_idle_timeout(Duration::from_secs(60))
             .pool_max_idle_per_host(config.max_in_flight)
-            .tcp_keepalive(Duration::from_secs(30))
-            .build()
-            .map_err(|fault| ConfigError::Client {
-                name: config.name.clone(),
-                why: chain(&fault.without_url()),
-            })?;
+            .tcp_keepalive(Duration::from_secs(30));
+        if base.scheme() != "https" {
+            // It never speaks TLS: the system's certificates are not read, and need not be there.
+            http = http.tls_certs_only([]);
+        }
+        let http = http.build().map_err(|fault| ConfigError::Client {
+            name: config.name.clone(),
+            why: chain(&fault.without_url()),
+        })?;
         Ok(Self(Arc::new(Inner {
             base,
             http,

@@ -52,7 +52,7 @@ pub async fn edge(
 ) -> Result<ServiceResponse<BoxBody>, actix_web::Error> {
     let id = RequestId::from(uuid::Uuid::now_v7().to_string());
     let id_header = HeaderValue::from_str(id.as_str()).ok();
-    let span = tracing::info_span!("page", request_id = %id);
+    let span = brownstone_service::request_span!("page", id);
     request.extensions_mut().insert(id);
     let method = request.method().clone();
     let begun = Instant::now();
@@ -92,6 +92,9 @@ pub async fn edge(
             millis = begun.elapsed().as_secs_f64() * 1_000.0, "page"
         );
     });
+    let route = response.request().match_pattern();
+    let status = response.status().as_u16();
+    brownstone_service::trace::answered(&span, method.as_str(), route.as_deref(), status);
     Ok(response)
 }
 

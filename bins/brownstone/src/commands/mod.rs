@@ -9,15 +9,23 @@ mod records;
 mod sync;
 mod sync_listings;
 
-use std::{io::Write as _, path::PathBuf, process::ExitCode};
+use std::{
+    io::Write as _,
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
 
 use anyhow::Context as _;
+use brownstone_accounts::Environment;
 use clap::{Args, CommandFactory as _, Parser, Subcommand};
 
 use crate::{
-    config::{Config, Layers},
+    config::{Config, Layers, refuse_weak, warn_of_an_open_file},
     serve,
 };
+
+/// The configuration file, where no other is named.
+const DEFAULT_FILE: &str = "brownstone.toml";
 
 /// What does the record know about this New York City building? One call answers.
 #[derive(Debug, Parser)]
@@ -167,9 +175,18 @@ impl Cli {
         let layers = self.layers()?;
         let config = Config::of(&layers)?;
         let quiet = !matches!(self.command, Command::Serve { .. });
-        start_logging(&layers, quiet)?;
+        let logging = crate::logging::start(&layers, &config, quiet)?;
         match self.command {
-            Command::Serve { sample } => serve::serve(config, sample).await?,
+            Command::Serve { sample } => {
+                let file = self.config.as_deref();
+                warn_of_an_open_file(file.unwrap_or(Path::new(DEFAULT_FILE)), &layers);
+                if config.environment == Environment::Live {
+                    refuse_weak(&layers)?;
+                }
+                let served = serve::serve(config, sample).await;
+                logging.close().await;
+                served?;
+            }
             Command::Account(command) => command.run(&config).await?,
             Command::Limits(command) => command.run(&config).await?,
             Command::Audit(command) => return command.run(&config).await,
@@ -211,7 +228,6 @@ impl Cli {
     }
 
     fn layers(&self) -> anyhow::Result<Layers> {
-        const DEFAULT_FILE: &str = "brownstone.toml";
         let file = match &self.config {
             Some(path) => Some(
                 std::fs::read_to_string(path)
@@ -228,23 +244,6 @@ impl Cli {
         });
         Layers::read(file.as_deref(), environment, self.flags.given())
     }
-}
-
-/// Logs go to standard error: standard output is for what was asked.
-fn start_logging(layers: &Layers, quiet: bool) -> anyhow::Result<()> {
-    use tracing_subscriber::{EnvFilter, fmt};
-    let filter = match (quiet, layers.origin("log")) {
-        (true, crate::config::Origin::Default) => "error",
-        _ => layers.get("log"),
-    };
-    let filter = EnvFilter::try_new(filter).with_context(|| format!("log is {filter:?}"))?;
-    let logs = fmt().with_env_filter(filter).with_writer(std::io::stderr);
-    match layers.get("log_format") {
-        "pretty" => logs.with_ansi(false).init(),
-        "json" => logs.json().init(),
-        other => anyhow::bail!("log_format is {other:?}; pretty or json is expected"),
-    }
-    Ok(())
 }
 
 /// A line on standard output. A reader that went away is no fault of ours.

@@ -209,6 +209,11 @@ pub(crate) const KEYS: &[Key] = &[
         "pretty",
         "pretty or json; logs go to standard error",
     ),
+    key(
+        "otlp_endpoint",
+        "",
+        "a collector that takes spans over OTLP, such as http://127.0.0.1:4318; wants a build with the feature otel",
+    ),
     #[cfg(feature = "test-clock")]
     key(
         "test_clock",
@@ -315,7 +320,8 @@ impl Layers {
         let mut text = String::new();
         for key in KEYS {
             let value = self.get(key.name);
-            let shown = if key.secret {
+            // An address may hold a password wherever it stands.
+            let shown = if key.secret || has_password(value) {
                 hidden(value)
             } else {
                 value.to_owned()
@@ -354,6 +360,10 @@ pub(crate) fn example() -> String {
         );
     }
     text
+}
+
+fn has_password(value: &str) -> bool {
+    Url::parse(value).is_ok_and(|url| url.password().is_some())
 }
 
 /// A secret as it may be shown: nothing of it, but for the parts of an address that are none.

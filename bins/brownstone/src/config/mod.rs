@@ -1,6 +1,7 @@
 //! The configuration: built-in defaults, then a file, then the environment, then flags. Unknown keys are errors.
 
 mod layers;
+mod secrets;
 
 use std::{net::SocketAddr, path::PathBuf};
 
@@ -10,6 +11,7 @@ use secrecy::SecretString;
 use url::Url;
 
 pub(crate) use layers::{Layers, Origin, example};
+pub(crate) use secrets::{refuse_weak, warn_of_an_open_file};
 
 /// Where FRED's downloads stand, beside its API.
 const FRED_DOWNLOADS: &str = "https://fred.stlouisfed.org";
@@ -124,6 +126,8 @@ pub(crate) struct Config {
     pub listings_sync_spread: std::time::Duration,
     /// The API's public address, where one is set.
     pub base_url: Option<Url>,
+    /// Where spans of calls go.
+    pub otlp_endpoint: Option<Url>,
     /// The file that holds the test clock's moment.
     #[cfg(feature = "test-clock")]
     pub test_clock: Option<PathBuf>,
@@ -257,6 +261,7 @@ impl Config {
             listings_sync_at: sync_at,
             listings_sync_spread: std::time::Duration::from_secs(sync_minutes * 60),
             base_url: optional_url("base_url")?,
+            otlp_endpoint: optional_url("otlp_endpoint")?,
             #[cfg(feature = "test-clock")]
             test_clock: text("test_clock").map(PathBuf::from),
         })

@@ -112,6 +112,8 @@ impl SignIn {
         password::acceptable(&password, &email)?;
         let now = self.now();
         self.try_counts(&email, from, now)?;
+        let counted = self.0.throttle.count_opening(from.address, now);
+        counted.map_err(SignInError::TooMany)?;
         let hash = self.hash(password).await?;
         let (account, audit) = self.opened(email, "by sign-up", now);
         self.0.store.open_account(&account, &hash, &audit).await?;

@@ -1,4 +1,5 @@
-//! How often a password may be tried, for one account and from one network address. In the process: a restart forgives.
+//! How often a password may be tried, for one account and from one network address, and how many accounts one such address opens. In the
+//! process: a restart forgives.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -18,10 +19,28 @@ const PER_ADDRESS: u32 = 100;
 /// Entries above which those that are over are dropped.
 const MANY: usize = 10_000;
 
+/// Accounts that one network address may open in a span of its own: each has a budget, and a script must not open hundreds.
+const OPENED: u32 = 20;
+
+/// That span.
+const OPENED_WINDOW: Duration = Duration::hours(1);
+
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum Whose {
     Account(String),
     Address(String),
+    Opened(String),
+}
+
+impl Whose {
+    /// How many in which span.
+    const fn bound(&self) -> (u32, Duration) {
+        match self {
+            Self::Account(_) => (PER_ACCOUNT, WINDOW),
+            Self::Address(_) => (PER_ADDRESS, WINDOW),
+            Self::Opened(_) => (OPENED, OPENED_WINDOW),
+        }
+    }
 }
 
 /// Counts tries.
@@ -34,30 +53,42 @@ impl Throttle {
     /// # Errors
     /// When the account or the address has had all its tries.
     pub fn count(&self, account: &str, address: IpAddr, now: OffsetDateTime) -> Result<(), u64> {
-        let keys = [
-            (Whose::Account(account.to_owned()), PER_ACCOUNT),
-            (Whose::Address(network(address)), PER_ADDRESS),
-        ];
+        let account = Whose::Account(account.to_owned());
+        self.count_all([account, Whose::Address(network(address))], now)
+    }
+
+    /// Counts an account that is about to be opened. `Err` holds the seconds to wait.
+    ///
+    /// # Errors
+    /// When the address has opened all it may.
+    pub fn count_opening(&self, address: IpAddr, now: OffsetDateTime) -> Result<(), u64> {
+        self.count_all([Whose::Opened(network(address))], now)
+    }
+
+    /// Counts for all, or where one has had all its tries for none.
+    fn count_all<const N: usize>(&self, keys: [Whose; N], now: OffsetDateTime) -> Result<(), u64> {
         let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if counts.len() > MANY {
-            counts.retain(|_, (start, _)| now - *start < WINDOW);
+            counts.retain(|key, (start, _)| now - *start < key.bound().1);
         }
         let mut wait = 0;
-        for (key, most) in &keys {
+        for key in &keys {
+            let (most, window) = key.bound();
             if let Some((start, count)) = counts.get(key)
-                && now - *start < WINDOW
-                && count >= most
+                && now - *start < window
+                && *count >= most
             {
-                let left = (*start + WINDOW - now).whole_seconds().max(1);
+                let left = (*start + window - now).whole_seconds().max(1);
                 wait = wait.max(u64::try_from(left).unwrap_or(1));
             }
         }
         if wait > 0 {
             return Err(wait);
         }
-        for (key, _) in keys {
+        for key in keys {
+            let (_, window) = key.bound();
             let entry = counts.entry(key).or_insert((now, 0));
-            if now - entry.0 >= WINDOW {
+            if now - entry.0 >= window {
                 *entry = (now, 0);
             }
             entry.1 += 1;
@@ -126,6 +157,23 @@ mod tests {
                 .count("another", address("2001:db8:0:1::1"), NOON)
                 .is_ok()
         );
+    }
+
+    #[test]
+    fn an_address_opens_so_many_accounts_in_an_hour() {
+        let throttle = Throttle::default();
+        let from = address("192.0.2.1");
+        for _ in 0..OPENED {
+            assert_eq!(throttle.count_opening(from, NOON), Ok(()));
+        }
+        assert_eq!(throttle.count_opening(from, NOON), Err(3_600));
+        assert_eq!(
+            throttle.count("a", from, NOON),
+            Ok(()),
+            "who is known signs in"
+        );
+        assert_eq!(throttle.count_opening(address("192.0.2.2"), NOON), Ok(()));
+        assert_eq!(throttle.count_opening(from, NOON + OPENED_WINDOW), Ok(()));
     }
 
     #[test]

@@ -37,13 +37,28 @@ pub fn to_3_0(document: &Value) -> Value {
         })
         .collect();
     walk(&mut down, Place::Other, &types);
-    // Its sources without data are null, which a strict reader of 3.0 takes for a fault: there `nullable` beside a
-    // reference is a convention that tools share and not a rule.
-    let content = "/paths/~1v1~1lookup/post/responses/200/content/application~1json";
-    if let Some(Value::Object(content)) = down.pointer_mut(content) {
-        content.remove("examples");
+    // A source without data has null there, which a strict reader of 3.0 takes for a fault: to it `nullable` beside a
+    // reference says nothing. So what is referred to says it, too; nothing else refers to that.
+    for data in data_of_entries(&down) {
+        if let Some(Value::Object(data)) = down["components"]["schemas"].get_mut(&data) {
+            data.insert("nullable".into(), true.into());
+        }
     }
     down
+}
+
+/// The names of the schemas that the entries of sources have as data.
+fn data_of_entries(document: &Value) -> Vec<String> {
+    let schemas = document["components"]["schemas"].as_object();
+    schemas
+        .into_iter()
+        .flatten()
+        .filter(|(name, _)| name.ends_with("Entry"))
+        .filter_map(|(_, entry)| {
+            let target = entry["properties"]["data"]["allOf"][0]["$ref"].as_str()?;
+            Some(target.rsplit('/').next()?.to_owned())
+        })
+        .collect()
 }
 
 /// What stands where the walk is.

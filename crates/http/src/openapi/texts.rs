@@ -13,6 +13,11 @@ RateLimit headers report whichever budget is tighter.
 path that does not exist is 404 `not_found`; another method on a known path is 405 `method_not_allowed`. What the HTTP parser itself \
 refuses (400, 408, 431) has no body.
 
+**Beside the operations.** `HEAD` is answered like `GET`, without a body, on `/healthz`, `/readyz`, `/version` and `/openapi.json`; it is \
+no operation of its own here, since its answer has nothing to describe. `/mcp` is not in this document: it is one path for all messages \
+of the Model Context Protocol, JSON-RPC over POST, and its tools describe themselves (`tools/list`). A preflight (`OPTIONS` with an \
+`Origin`) is 204 on every path and carries no request id.
+
 **Values.** `null` is \"not known\", and a key of a fixed object is never missing; 0 is a true zero. Money is US dollars, never cents. A \
 publisher's date is passed through letter for letter, in the publisher's own format; our own clocks end in `_at` and are RFC 3339 in UTC.
 

@@ -2,6 +2,8 @@
 
 #[cfg(test)]
 mod city_tests;
+#[cfg(feature = "fuzzing")]
+pub mod fuzzing;
 mod oauth;
 #[cfg(test)]
 mod real_rows;

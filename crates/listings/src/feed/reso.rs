@@ -265,7 +265,7 @@ impl ListingFeed for Reso {
 }
 
 /// The query of a next link, absolute or relative.
-fn query_of(link: &str) -> Result<Vec<(String, String)>, FeedError> {
+pub(super) fn query_of(link: &str) -> Result<Vec<(String, String)>, FeedError> {
     let unreadable = || FeedError::Unreadable("a next link that is no address".into());
     // The host does not matter: it is never asked.
     let base = Url::parse("https://feed.invalid/").map_err(|_| unreadable())?;
@@ -278,7 +278,11 @@ fn query_of(link: &str) -> Result<Vec<(String, String)>, FeedError> {
 }
 
 /// A `Property` as a listing; `None` without an identifier.
-fn map(row: &Map<String, Value>, now: OffsetDateTime, dropped: &mut Dropped) -> Option<Row> {
+pub(super) fn map(
+    row: &Map<String, Value>,
+    now: OffsetDateTime,
+    dropped: &mut Dropped,
+) -> Option<Row> {
     let mut facts = Facts::new(row, dropped);
     let id = facts.first_text(&["ListingKey", "ListingKeyNumeric", "ListingId"])?;
     let offer_raw = facts.text("PropertyType");

@@ -10,6 +10,8 @@ mod leases;
 mod ledger;
 mod migrate;
 mod opening;
+#[cfg(feature = "sqlite")]
+mod released;
 mod reports;
 mod stamp;
 
