@@ -15,6 +15,7 @@ mod comps_answers;
 mod comps_sync;
 mod contract;
 mod credentials;
+mod edge;
 mod harness;
 mod import;
 mod lifecycle;

@@ -45,9 +45,10 @@ const ARROWS: &[(&str, &[&str])] = &[
             "valuation",
         ],
     ),
-    ("http", &["service", "quota"]),
-    ("mcp", &["service", "quota"]),
-    ("web", &["service", "accounts"]),
+    ("edge", &[]),
+    ("http", &["edge", "service", "quota"]),
+    ("mcp", &["edge", "service", "quota"]),
+    ("web", &["edge", "service", "accounts"]),
     ("sample-city", &[]),
     ("client", &[]),
 ];
@@ -56,7 +57,15 @@ const ARROWS: &[(&str, &[&str])] = &[
 const KEPT_IN: &[(&str, &[&str])] = &[
     (
         "actix-web",
-        &["http", "mcp", "sample-city", "web", "brownstone", "bench"],
+        &[
+            "edge",
+            "http",
+            "mcp",
+            "sample-city",
+            "web",
+            "brownstone",
+            "bench",
+        ],
     ),
     ("diesel", &["store"]),
     ("diesel-async", &["store"]),

@@ -7,6 +7,7 @@ mod config;
 mod issuer;
 mod listings;
 mod metrics;
+mod open_files;
 mod parts;
 mod people;
 mod rates;

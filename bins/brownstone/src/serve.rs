@@ -25,7 +25,7 @@ use crate::{
     clock,
     commands::say,
     config::Config,
-    issuer, listings, metrics,
+    issuer, listings, metrics, open_files,
     parts::{self, Origin},
     people::{self, People},
     rates,
@@ -117,6 +117,7 @@ pub(crate) async fn serve(mut config: Config, sample: bool) -> anyhow::Result<()
         base_url: base_url.clone(),
         document: Arc::default(),
         service: service.clone(),
+        stopping: Arc::clone(&stopping),
         readiness: readiness(&store, &stopping, &city, &comps),
         version: json!({
             "version": env!("CARGO_PKG_VERSION"),
@@ -129,7 +130,8 @@ pub(crate) async fn serve(mut config: Config, sample: bool) -> anyhow::Result<()
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
     let workers = std::thread::available_parallelism().map_or(2, usize::from);
-    let (handle, server) = brownstone_http::serve(listener, api, workers)?;
+    let (api_limits, web_limits) = open_files::connections();
+    let (handle, server) = brownstone_http::serve(listener, api, &api_limits, workers)?;
     let server = tokio::spawn(server);
 
     let accounts = Accounts::new(store.accounts(), Arc::clone(&clock), config.environment);
@@ -149,7 +151,7 @@ pub(crate) async fn serve(mut config: Config, sample: bool) -> anyhow::Result<()
         }),
     };
     let host = people.host(&base_url, &web_url, sample);
-    let (web_handle, web_server) = brownstone_web::serve(web_listener, host, workers)?;
+    let (web_handle, web_server) = brownstone_web::serve(web_listener, host, &web_limits, workers)?;
     let web_server = tokio::spawn(web_server);
     say(&format!("web host listening on {web_url}"));
     let upstreams = city.upstreams.clone();

@@ -2,8 +2,7 @@
 
 use std::{
     net::TcpListener,
-    sync::{Arc, OnceLock},
-    time::Duration,
+    sync::{Arc, OnceLock, atomic::AtomicBool},
 };
 
 use actix_web::{
@@ -14,6 +13,7 @@ use actix_web::{
     web,
 };
 use brownstone_domain::{Operation, OperationSpec, Surface};
+use brownstone_edge::{Connections, Limits};
 use brownstone_service::{Call, Failure, Service, service::BUILT};
 use futures::future::{BoxFuture, LocalBoxFuture};
 use serde_json::{Value, json};
@@ -31,6 +31,8 @@ pub type Mount = Arc<dyn Fn(&mut web::ServiceConfig) + Send + Sync>;
 pub struct Api {
     /// The pipeline and its operations.
     pub service: Service,
+    /// Set once the process was told to end: answers then close their connections, so that a proxy keeps none that is about to go.
+    pub stopping: Arc<AtomicBool>,
     /// For `/readyz`.
     pub readiness: Readiness,
     /// For `/version`.
@@ -43,25 +45,27 @@ pub struct Api {
     pub document: Arc<OnceLock<openapi::Ready>>,
 }
 
-/// Serves the API on `listener` until the handle stops it. Running calls finish first.
+/// Serves the API on `listener` until the handle stops it. Running calls finish first. Must be called within a runtime.
 ///
 /// # Errors
 /// When the listener cannot be used.
 pub fn serve(
     listener: TcpListener,
     api: Api,
+    limits: &Limits,
     workers: usize,
 ) -> std::io::Result<(
     ServerHandle,
     impl Future<Output = std::io::Result<()>> + use<>,
 )> {
     let wire = Arc::new(Wire::new());
+    let connections = Connections::watched(limits);
     let server = HttpServer::new(move || {
-        let wire = Arc::clone(&wire);
+        let (wire, stopping) = (Arc::clone(&wire), Arc::clone(&api.stopping));
         App::new()
             .wrap(Compress::default())
             .wrap(from_fn(move |request, next| {
-                edge::edge(Arc::clone(&wire), request, next)
+                edge::edge(Arc::clone(&wire), Arc::clone(&stopping), request, next)
             }))
             .configure(|config| routes(config, &api))
     })
@@ -69,8 +73,10 @@ pub fn serve(
     // The last piece of a compressed answer must not wait for the acknowledgement of the one before.
     .tcp_nodelay(true)
     .disable_signals()
-    .client_request_timeout(Duration::from_secs(5))
-    .keep_alive(Duration::from_secs(75))
+    .max_connections(limits.each_worker(workers))
+    .client_request_timeout(limits.head)
+    .keep_alive(limits.keep_alive)
+    .on_connect(connections.on_connect())
     .shutdown_timeout(25)
     .listen(listener)?
     .run();

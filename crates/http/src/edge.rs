@@ -1,21 +1,29 @@
 //! Around every request: its identity, CORS, the log line.
 
-use std::{sync::Arc, time::Instant};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Instant,
+};
 
 use actix_web::{
     HttpMessage, HttpRequest, HttpResponse,
     body::{BoxBody, MessageBody},
     dev::{ServiceRequest, ServiceResponse},
     http::{
-        Method, StatusCode,
+        ConnectionType, Method, StatusCode,
         header::{self, HeaderMap, HeaderName, HeaderValue},
     },
     middleware::Next,
 };
-use brownstone_domain::RequestId;
+use brownstone_domain::{ErrorCode, RequestId};
+use brownstone_edge::{Refusal, connections, refusal, request::MAX_URI_BYTES};
+use brownstone_service::Failure;
 use tracing::Instrument as _;
 
-use crate::metrics::Wire;
+use crate::{metrics::Wire, respond};
 
 /// The header that carries the request's identity.
 pub const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -58,9 +66,11 @@ pub fn request_id(request: &HttpRequest) -> RequestId {
 /// Those of the service it wraps.
 pub(crate) async fn edge(
     wire: Arc<Wire>,
+    stopping: Arc<AtomicBool>,
     request: ServiceRequest,
     next: Next<impl MessageBody + 'static>,
 ) -> Result<ServiceResponse<BoxBody>, actix_web::Error> {
+    let running = connections::running(&request);
     if is_preflight(&request) {
         return Ok(request.into_response(preflight()));
     }
@@ -73,7 +83,24 @@ pub(crate) async fn edge(
     request.extensions_mut().insert(CallFacts::default());
     let method = request.method().clone();
     let begun = Instant::now();
-    let mut response = next.call(request).instrument(span.clone()).await?;
+    let mut response = match refusal(request.method(), request.uri()) {
+        Some(Refusal::LongAddress) => {
+            let refused = respond::failure(request.request(), &long_address());
+            request.into_response(refused)
+        }
+        // A method that a path does not take is the router's to refuse: it knows those that it does.
+        Some(Refusal::Method) | None => {
+            let answer = next.call(request).instrument(span.clone()).await?;
+            answer.map_into_boxed_body()
+        }
+    };
+    drop(running);
+    if stopping.load(Ordering::Relaxed) {
+        response
+            .response_mut()
+            .head_mut()
+            .set_connection_type(ConnectionType::Close);
+    }
     if let Some(header) = header {
         response.headers_mut().insert(REQUEST_ID, header);
     }
@@ -84,7 +111,7 @@ pub(crate) async fn edge(
     }
     wire.answered(response.status().as_u16(), begun.elapsed());
     span.in_scope(|| log(&response, &method, client_request_id.as_deref(), begun));
-    Ok(response.map_into_boxed_body())
+    Ok(response)
 }
 
 fn log(
@@ -114,6 +141,14 @@ fn log(
             units = facts.units, code = facts.code, reason = facts.internal, "call"
         );
     }
+}
+
+/// 414 is not in the closed set.
+fn long_address() -> Failure {
+    Failure::new(
+        ErrorCode::InvalidRequest,
+        format!("The request's address is longer than {MAX_URI_BYTES} bytes."),
+    )
 }
 
 fn is_preflight(request: &ServiceRequest) -> bool {
