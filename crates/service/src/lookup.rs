@@ -10,7 +10,7 @@ use brownstone_domain::{
     SourceStatus, Units, rentals::RentalsRequest,
 };
 use brownstone_quota::{MemoryQuota, QuotaStore, View};
-use brownstone_report_cache::{Assembler, Assembly, ReportCache, Wanted};
+use brownstone_report_cache::{Assembler, Assembly, CacheError, ReportCache, Wanted};
 use brownstone_sources::{Deadlines, Directory, Registry, Subject};
 use bytes::Bytes;
 use serde::Deserialize;
@@ -217,7 +217,12 @@ impl Lookups {
             building: building.clone(),
             unit_bbl,
         });
-        let report = self.reports.get_or_assemble(key, assembler).await?;
+        let report = self.reports.get_or_assemble(key, assembler).await;
+        let report = report.inspect_err(|error| {
+            if matches!(error, CacheError::Crowded) {
+                crate::metrics::shed("assemblies");
+            }
+        })?;
         let mut warnings = resolved.warnings.clone();
         let mut tail = report.tail.clone();
         let mut packed = Some(Arc::clone(&report.packed));
