@@ -19,7 +19,7 @@ use tokio::time::Instant;
 use crate::{
     Failure,
     comps::Comps,
-    directory::standing,
+    directory::{PATIENCE, standing},
     rentals::Rentals,
     resolutions::Resolutions,
     service::{Data, PackedPiece},
@@ -353,6 +353,7 @@ struct BuildingAssembler {
 #[async_trait]
 impl Assembler for BuildingAssembler {
     async fn assemble(&self, wanted: Wanted, kept: Option<&Building>) -> Assembly {
+        let begun = Instant::now();
         let mut building = self.building.clone();
         if let Some(kept) = kept {
             building.latitude = building.latitude.or(kept.latitude);
@@ -376,9 +377,12 @@ impl Assembler for BuildingAssembler {
             Wanted::All => None,
             Wanted::Only(some) => Some(some.into_iter().collect()),
         };
+        // The report's time is that of all of this: a caller waits no longer for a publisher that is silent twice.
+        let mut deadlines = Deadlines::default();
+        deadlines.report = deadlines.report.saturating_sub(begun.elapsed());
         let mut entries = self
             .registry
-            .assemble(subject, only.as_ref(), Deadlines::default())
+            .assemble(subject, only.as_ref(), deadlines)
             .await;
         without_lone_listings(&mut entries);
         if (building.latitude.is_none() || building.longitude.is_none())
@@ -401,7 +405,7 @@ impl BuildingAssembler {
         if building.bin.is_some() && building.buildings_on_lot.is_some() {
             return vec![];
         }
-        let deadline = Instant::now() + Deadlines::default().source;
+        let deadline = Instant::now() + PATIENCE;
         match self.directory.buildings_on(bbl, deadline).await {
             Ok(footprints) => {
                 let bins = standing(&footprints, building.bin);
