@@ -4,17 +4,14 @@ use std::{
     fs::File,
     net::TcpListener,
     path::{Path, PathBuf},
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::Arc,
     time::Duration,
 };
 
 use anyhow::{Context as _, bail, ensure};
 use brownstone_accounts::{Accounts, Authenticator, Environment, RequestLog, UsageRecorder};
 use brownstone_domain::Clock;
-use brownstone_http::{Api, Readiness};
+use brownstone_http::{Api, Readiness, Traffic};
 use brownstone_service::{Comps, Parts, Rentals, Service, admission::AdmissionLimits};
 use brownstone_store::{DatabaseKind, Store};
 use serde_json::json;
@@ -38,6 +35,9 @@ const SAMPLE_FILE: &str = "sample.db";
 
 /// How long calls that are running at a stop may take: the deadline of a call, and a little.
 const DRAIN: Duration = Duration::from_secs(22);
+
+/// How long no call must have come before the listener closes.
+const QUIET: Duration = Duration::from_millis(500);
 
 /// How often a finished import is looked for.
 const LOOK: Duration = Duration::from_secs(1);
@@ -105,7 +105,7 @@ pub(crate) async fn serve(mut config: Config, sample: bool) -> anyhow::Result<()
     let service = Service::noting(parts, Arc::clone(&requests));
 
     let selling = sell(&config, &store, &city, &clock, comps.clone(), sample).await?;
-    let stopping = Arc::new(AtomicBool::new(false));
+    let traffic = Arc::<Traffic>::default();
     let listener = TcpListener::bind(config.api_addr)
         .with_context(|| format!("the API cannot listen on {}", config.api_addr))?;
     let address = listener.local_addr()?;
@@ -117,8 +117,8 @@ pub(crate) async fn serve(mut config: Config, sample: bool) -> anyhow::Result<()
         base_url: base_url.clone(),
         document: Arc::default(),
         service: service.clone(),
-        stopping: Arc::clone(&stopping),
-        readiness: readiness(&store, &stopping, &city, &comps),
+        traffic: Arc::clone(&traffic),
+        readiness: readiness(&store, &traffic, &city, &comps),
         version: json!({
             "version": env!("CARGO_PKG_VERSION"),
             "environment": config.environment.as_str(),
@@ -201,8 +201,8 @@ pub(crate) async fn serve(mut config: Config, sample: bool) -> anyhow::Result<()
         _ = interrupt.recv() => {}
     }
     tracing::info!("stopping: running calls finish first");
-    stopping.store(true, Ordering::SeqCst);
-    drain(&service).await;
+    traffic.stop();
+    drain(&service, &traffic).await;
     tokio::join!(handle.stop(true), web_handle.stop(true));
     server.await.context("the server's task broke")??;
     web_server.await.context("the web host's task broke")??;
@@ -320,26 +320,34 @@ async fn sell(
     ])
 }
 
-/// Waits until no call runs, for as long as a call may take. New calls are still served: whoever balances the load has
-/// `/readyz` to see.
-async fn drain(service: &Service) {
-    let give_up = tokio::time::Instant::now() + DRAIN;
-    while service.in_flight() > 0 && tokio::time::Instant::now() < give_up {
+/// Waits until no call runs and none has come for a little, for as long as a call may take. New calls are still served: whoever
+/// balances the load has `/readyz` to see, and a connection that is opened or used while the listener closes would be lost.
+async fn drain(service: &Service, traffic: &Traffic) {
+    let begun = tokio::time::Instant::now();
+    let (mut came, mut since) = (traffic.requests(), begun);
+    loop {
         tokio::time::sleep(Duration::from_millis(20)).await;
+        let now = tokio::time::Instant::now();
+        if traffic.requests() != came || service.in_flight() > 0 {
+            (came, since) = (traffic.requests(), now);
+        }
+        if now - since >= QUIET || now - begun >= DRAIN {
+            return;
+        }
     }
 }
 
 fn readiness(
     store: &Store,
-    stopping: &Arc<AtomicBool>,
+    traffic: &Arc<Traffic>,
     city: &parts::City,
     comps: &Comps,
 ) -> Readiness {
-    let (store, stopping) = (store.clone(), Arc::clone(stopping));
+    let (store, traffic) = (store.clone(), Arc::clone(traffic));
     let (geocoder, comps) = (Arc::clone(&city.geocoder), comps.clone());
     Arc::new(move || {
         let (store, geocoder, comps) = (store.clone(), Arc::clone(&geocoder), comps.clone());
-        let stopping = stopping.load(Ordering::SeqCst);
+        let stopping = traffic.is_stopping();
         Box::pin(async move {
             if stopping {
                 return Err(json!({"status": "stopping"}));

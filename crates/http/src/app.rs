@@ -2,7 +2,7 @@
 
 use std::{
     net::TcpListener,
-    sync::{Arc, OnceLock, atomic::AtomicBool},
+    sync::{Arc, OnceLock},
 };
 
 use actix_web::{
@@ -18,7 +18,11 @@ use brownstone_service::{Call, Failure, Service, service::BUILT};
 use futures::future::{BoxFuture, LocalBoxFuture};
 use serde_json::{Value, json};
 
-use crate::{edge, metrics::Wire, openapi, request, respond};
+use crate::{
+    edge::{self, Traffic},
+    metrics::Wire,
+    openapi, request, respond,
+};
 
 /// Says whether this instance can serve, and what it serves from. `Err` is not ready.
 pub type Readiness = Arc<dyn Fn() -> BoxFuture<'static, Result<Value, Value>> + Send + Sync>;
@@ -31,8 +35,8 @@ pub type Mount = Arc<dyn Fn(&mut web::ServiceConfig) + Send + Sync>;
 pub struct Api {
     /// The pipeline and its operations.
     pub service: Service,
-    /// Set once the process was told to end: answers then close their connections, so that a proxy keeps none that is about to go.
-    pub stopping: Arc<AtomicBool>,
+    /// What comes, and whether the process was told to end.
+    pub traffic: Arc<Traffic>,
     /// For `/readyz`.
     pub readiness: Readiness,
     /// For `/version`.
@@ -61,11 +65,11 @@ pub fn serve(
     let wire = Arc::new(Wire::new());
     let connections = Connections::watched(limits);
     let server = HttpServer::new(move || {
-        let (wire, stopping) = (Arc::clone(&wire), Arc::clone(&api.stopping));
+        let (wire, traffic) = (Arc::clone(&wire), Arc::clone(&api.traffic));
         App::new()
             .wrap(Compress::default())
             .wrap(from_fn(move |request, next| {
-                edge::edge(Arc::clone(&wire), Arc::clone(&stopping), request, next)
+                edge::edge(Arc::clone(&wire), Arc::clone(&traffic), request, next)
             }))
             .configure(|config| routes(config, &api))
     })

@@ -3,7 +3,7 @@
 use std::{
     sync::{
         Arc,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::Instant,
 };
@@ -52,6 +52,33 @@ pub struct CallFacts {
     pub internal: Option<String>,
 }
 
+/// Paths of those who look after the process: that they ask says nothing about whether callers still come.
+const LOOKED_AFTER: [&str; 2] = ["/healthz", "/readyz"];
+
+/// What comes over the wire, as the end of the process needs to know it.
+#[derive(Debug, Default)]
+pub struct Traffic {
+    stopping: AtomicBool,
+    requests: AtomicU64,
+}
+
+impl Traffic {
+    /// From now on each answer closes its connection, so that a proxy keeps none that is about to go.
+    pub fn stop(&self) {
+        self.stopping.store(true, Ordering::SeqCst);
+    }
+
+    /// Whether the process was told to end.
+    pub fn is_stopping(&self) -> bool {
+        self.stopping.load(Ordering::SeqCst)
+    }
+
+    /// Requests that came so far.
+    pub fn requests(&self) -> u64 {
+        self.requests.load(Ordering::Relaxed)
+    }
+}
+
 /// The identity of this request; the edge made it.
 pub fn request_id(request: &HttpRequest) -> RequestId {
     match request.extensions().get::<RequestId>() {
@@ -66,11 +93,14 @@ pub fn request_id(request: &HttpRequest) -> RequestId {
 /// Those of the service it wraps.
 pub(crate) async fn edge(
     wire: Arc<Wire>,
-    stopping: Arc<AtomicBool>,
+    traffic: Arc<Traffic>,
     request: ServiceRequest,
     next: Next<impl MessageBody + 'static>,
 ) -> Result<ServiceResponse<BoxBody>, actix_web::Error> {
     let running = connections::running(&request);
+    if !LOOKED_AFTER.contains(&request.path()) {
+        traffic.requests.fetch_add(1, Ordering::Relaxed);
+    }
     if is_preflight(&request) {
         return Ok(request.into_response(preflight()));
     }
@@ -95,7 +125,7 @@ pub(crate) async fn edge(
         }
     };
     drop(running);
-    if stopping.load(Ordering::Relaxed) {
+    if traffic.is_stopping() {
         response
             .response_mut()
             .head_mut()
