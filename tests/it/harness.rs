@@ -77,6 +77,8 @@ pub(crate) struct Options {
     pub clock: Option<PathBuf>,
     /// The machine's own clock.
     pub real_clock: bool,
+    /// Where its log goes; `None` for this test's own.
+    pub log: Option<PathBuf>,
 }
 
 /// A running server.
@@ -138,6 +140,9 @@ impl Server {
             .stdout(Stdio::piped());
         if !options.live_sources {
             command.arg("--sample");
+        }
+        if let Some(log) = &options.log {
+            command.stderr(std::fs::File::create(log).expect("a log"));
         }
         let mut child = command.spawn().expect("the program starts");
         let output = child.stdout.take().expect("its output is piped");
@@ -348,14 +353,14 @@ impl Server {
 
     /// Makes a dataset of the sample city fail.
     pub(crate) async fn set_fault(&self, dataset: &str, kind: &str) {
+        self.put_fault(dataset, &json!({"kind": kind})).await;
+    }
+
+    /// The same with all that a fault may say.
+    pub(crate) async fn put_fault(&self, dataset: &str, fault: &Value) {
         let url = format!("{}/_control/faults/{dataset}", self.city);
-        let answer = self
-            .http
-            .put(url)
-            .json(&json!({"kind": kind}))
-            .send()
-            .await
-            .expect("the city answers");
+        let sent = self.http.put(url).json(fault).send().await;
+        let answer = sent.expect("the city answers");
         assert!(answer.status().is_success(), "{}", answer.status());
     }
 

@@ -33,6 +33,7 @@ mod rentals;
 mod rest;
 mod shared_database;
 mod shutdown;
+mod soak;
 mod sources;
 mod web;
 mod wire;
