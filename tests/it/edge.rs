@@ -94,7 +94,7 @@ async fn answer(from: &mut (impl tokio::io::AsyncRead + Unpin)) -> Option<Raw> {
         head,
         body: Vec::new(),
     };
-    let length = raw.header("content-length").map(|text| text.parse());
+    let length = raw.header("content-length").map(str::parse);
     raw.body = vec![0; length.unwrap_or(Ok(0)).expect("a length")];
     // A reset may cut the body of a refusal to a client that still sends.
     from.read_exact(&mut raw.body).await.ok()?;

@@ -36,8 +36,9 @@ const SAMPLE_FILE: &str = "sample.db";
 /// How long calls that are running at a stop may take: the deadline of a call, and a little.
 const DRAIN: Duration = Duration::from_secs(22);
 
-/// How long no call must have come before the listener closes.
-const QUIET: Duration = Duration::from_millis(500);
+/// How long no call must have come before the listener closes: a proxy that asks twice a second whether this instance is ready, and believes the
+/// second no, has turned away by then.
+const QUIET: Duration = Duration::from_millis(1_500);
 
 /// How often a finished import is looked for.
 const LOOK: Duration = Duration::from_secs(1);
