@@ -40,7 +40,7 @@ fn server(limits: Limits) -> (SocketAddr, ServerHandle) {
                 "/slow",
                 web::get().to(|| async {
                     tokio::time::sleep(3 * QUIET).await;
-                    HttpResponse::Ok()
+                    HttpResponse::Ok().finish()
                 }),
             )
             .route("/large", web::get().to(|| async { vec![0_u8; LARGE] }))
