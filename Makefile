@@ -53,6 +53,10 @@ test-otel: ## the program with the feature otel, and a collector of the test's o
 soak-budget: ## thirty kills, half a minute of three servers, a minute without a database
 	TEST_SOAK_ROUNDS=30 TEST_SOAK_SECONDS=30 $(WITH_SERVERS) $(CARGO_TEST) --test it budget_ -- --nocapture --test-threads 1
 
+.PHONY: soak
+soak: ## mixed traffic with faults for SOAK_SECONDS (1800): no panic, no leak, every answer within its rules
+	TEST_SOAK_TRAFFIC=$(or $(SOAK_SECONDS),1800) $(CARGO_TEST) --test cli --test it soak:: -- --nocapture
+
 .PHONY: test-web
 test-web: ## the web host, by requests and in a headless browser
 	$(WITH_BROWSER) $(CARGO_TEST) --test cli --test it web::

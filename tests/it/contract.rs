@@ -1,5 +1,10 @@
 //! The document of the API against what the server really sends.
 
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex},
+};
+
 use jsonschema::Validator;
 use reqwest::{
     Method,
@@ -15,13 +20,15 @@ use crate::{
 mod clients;
 
 /// The document, as a reader that allows nothing it does not say.
-struct Contract {
+pub(crate) struct Contract {
     document: Value,
     components: Value,
+    /// By operation and status: making one takes longer than using it.
+    validators: Mutex<HashMap<String, Arc<Validator>>>,
 }
 
 impl Contract {
-    async fn of(server: &Server) -> Self {
+    pub(crate) async fn of(server: &Server) -> Self {
         let answer = server
             .send(Method::GET, "/openapi.json", HeaderMap::new(), "")
             .await;
@@ -36,6 +43,7 @@ impl Contract {
         Self {
             document: answer.body,
             components,
+            validators: Mutex::default(),
         }
     }
 
@@ -59,7 +67,7 @@ impl Contract {
     }
 
     /// Asserts that an answer is what the document says, its headers included.
-    fn check(&self, path: &str, method: &str, answer: &Answer) {
+    pub(crate) fn check(&self, path: &str, method: &str, answer: &Answer) {
         let response = self.response(path, method, answer.status.as_u16());
         for (name, header) in response["headers"].as_object().expect("headers") {
             let target = header["$ref"].as_str().expect("a reference");
@@ -77,7 +85,19 @@ impl Contract {
             assert_eq!(answer.text, "");
             return;
         }
-        let validator = self.validator(&content["schema"]);
+        let place = format!("{method} {path} {}", answer.status);
+        let known = self
+            .validators
+            .lock()
+            .expect("no panic")
+            .get(&place)
+            .cloned();
+        let validator = known.unwrap_or_else(|| {
+            let made = Arc::new(self.validator(&content["schema"]));
+            let mut validators = self.validators.lock().expect("no panic");
+            validators.insert(place, Arc::clone(&made));
+            made
+        });
         let wrong: Vec<_> = validator
             .iter_errors(&answer.body)
             .take(5)

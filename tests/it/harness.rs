@@ -238,6 +238,11 @@ impl Server {
         self.ended().await
     }
 
+    /// Its process.
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id().expect("it runs")
+    }
+
     /// Its clock, for another server.
     pub(crate) fn clock(&self) -> PathBuf {
         self.folder.path().join("clock")
@@ -364,14 +369,14 @@ impl Server {
 
     /// Makes a dataset of the sample city fail.
     pub(crate) async fn set_fault(&self, dataset: &str, kind: &str) {
+        self.put_fault(dataset, &json!({"kind": kind})).await;
+    }
+
+    /// The same with all that a fault may say.
+    pub(crate) async fn put_fault(&self, dataset: &str, fault: &Value) {
         let url = format!("{}/_control/faults/{dataset}", self.city);
-        let answer = self
-            .http
-            .put(url)
-            .json(&json!({"kind": kind}))
-            .send()
-            .await
-            .expect("the city answers");
+        let sent = self.http.put(url).json(fault).send().await;
+        let answer = sent.expect("the city answers");
         assert!(answer.status().is_success(), "{}", answer.status());
     }
 
@@ -424,6 +429,19 @@ impl Server {
             .expect("the city answers");
         assert!(answer.status().is_success(), "{}", answer.status());
     }
+}
+
+/// The most memory that a process has ever had, in KiB.
+pub(crate) fn peak_memory(pid: u32) -> u64 {
+    memory(pid, "VmHWM:")
+}
+
+/// A line of what the system knows of a process's memory, in KiB.
+pub(crate) fn memory(pid: u32, line: &str) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).expect("it runs");
+    let found = status.lines().find_map(|text| text.strip_prefix(line));
+    let number = found.and_then(|rest| rest.split_whitespace().next());
+    number.expect("the line").parse().expect("a number")
 }
 
 /// Sends a signal to a child that runs.

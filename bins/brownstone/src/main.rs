@@ -8,6 +8,7 @@ mod issuer;
 mod listings;
 mod logging;
 mod metrics;
+mod open_files;
 mod parts;
 mod people;
 mod rates;

@@ -4,17 +4,14 @@ use std::{
     fs::File,
     net::TcpListener,
     path::{Path, PathBuf},
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::Arc,
     time::Duration,
 };
 
 use anyhow::{Context as _, bail, ensure};
 use brownstone_accounts::{Accounts, Authenticator, Environment, RequestLog, UsageRecorder};
 use brownstone_domain::Clock;
-use brownstone_http::{Api, Readiness};
+use brownstone_http::{Api, Readiness, Traffic};
 use brownstone_service::{Comps, Parts, Rentals, Service, admission::AdmissionLimits};
 use brownstone_store::{DatabaseKind, Store};
 use serde_json::json;
@@ -25,7 +22,7 @@ use crate::{
     clock,
     commands::say,
     config::Config,
-    issuer, listings, metrics,
+    issuer, listings, metrics, open_files,
     parts::{self, Origin},
     people::{self, People},
     rates,
@@ -38,6 +35,10 @@ const SAMPLE_FILE: &str = "sample.db";
 
 /// How long calls that are running at a stop may take: the deadline of a call, and a little.
 const DRAIN: Duration = Duration::from_secs(22);
+
+/// How long no call must have come before the listener closes: a proxy that asks twice a second whether this instance is ready, and believes the
+/// second no, has turned away by then.
+const QUIET: Duration = Duration::from_millis(1_500);
 
 /// How often a finished import is looked for.
 const LOOK: Duration = Duration::from_secs(1);
@@ -105,7 +106,7 @@ pub(crate) async fn serve(mut config: Config, sample: bool) -> anyhow::Result<()
     let service = Service::noting(parts, Arc::clone(&requests));
 
     let selling = sell(&config, &store, &city, &clock, comps.clone(), sample).await?;
-    let stopping = Arc::new(AtomicBool::new(false));
+    let traffic = Arc::<Traffic>::default();
     let listener = TcpListener::bind(config.api_addr)
         .with_context(|| format!("the API cannot listen on {}", config.api_addr))?;
     let address = listener.local_addr()?;
@@ -117,7 +118,8 @@ pub(crate) async fn serve(mut config: Config, sample: bool) -> anyhow::Result<()
         base_url: base_url.clone(),
         document: Arc::default(),
         service: service.clone(),
-        readiness: readiness(&store, &stopping, &city, &comps),
+        traffic: Arc::clone(&traffic),
+        readiness: readiness(&store, &traffic, &city, &comps),
         version: json!({
             "version": env!("CARGO_PKG_VERSION"),
             "environment": config.environment.as_str(),
@@ -129,7 +131,8 @@ pub(crate) async fn serve(mut config: Config, sample: bool) -> anyhow::Result<()
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
     let workers = std::thread::available_parallelism().map_or(2, usize::from);
-    let (handle, server) = brownstone_http::serve(listener, api, workers)?;
+    let (api_limits, web_limits) = open_files::connections();
+    let (handle, server) = brownstone_http::serve(listener, api, &api_limits, workers)?;
     let server = tokio::spawn(server);
 
     let accounts = Accounts::new(store.accounts(), Arc::clone(&clock), config.environment);
@@ -149,7 +152,7 @@ pub(crate) async fn serve(mut config: Config, sample: bool) -> anyhow::Result<()
         }),
     };
     let host = people.host(&base_url, &web_url, sample);
-    let (web_handle, web_server) = brownstone_web::serve(web_listener, host, workers)?;
+    let (web_handle, web_server) = brownstone_web::serve(web_listener, host, &web_limits, workers)?;
     let web_server = tokio::spawn(web_server);
     say(&format!("web host listening on {web_url}"));
     let upstreams = city.upstreams.clone();
@@ -199,8 +202,8 @@ pub(crate) async fn serve(mut config: Config, sample: bool) -> anyhow::Result<()
         _ = interrupt.recv() => {}
     }
     tracing::info!("stopping: running calls finish first");
-    stopping.store(true, Ordering::SeqCst);
-    drain(&service).await;
+    traffic.stop();
+    drain(&service, &traffic).await;
     tokio::join!(handle.stop(true), web_handle.stop(true));
     server.await.context("the server's task broke")??;
     web_server.await.context("the web host's task broke")??;
@@ -318,26 +321,34 @@ async fn sell(
     ])
 }
 
-/// Waits until no call runs, for as long as a call may take. New calls are still served: whoever balances the load has
-/// `/readyz` to see.
-async fn drain(service: &Service) {
-    let give_up = tokio::time::Instant::now() + DRAIN;
-    while service.in_flight() > 0 && tokio::time::Instant::now() < give_up {
+/// Waits until no call runs and none has come for a little, for as long as a call may take. New calls are still served: whoever
+/// balances the load has `/readyz` to see, and a connection that is opened or used while the listener closes would be lost.
+async fn drain(service: &Service, traffic: &Traffic) {
+    let begun = tokio::time::Instant::now();
+    let (mut came, mut since) = (traffic.requests(), begun);
+    loop {
         tokio::time::sleep(Duration::from_millis(20)).await;
+        let now = tokio::time::Instant::now();
+        if traffic.requests() != came || service.in_flight() > 0 {
+            (came, since) = (traffic.requests(), now);
+        }
+        if now - since >= QUIET || now - begun >= DRAIN {
+            return;
+        }
     }
 }
 
 fn readiness(
     store: &Store,
-    stopping: &Arc<AtomicBool>,
+    traffic: &Arc<Traffic>,
     city: &parts::City,
     comps: &Comps,
 ) -> Readiness {
-    let (store, stopping) = (store.clone(), Arc::clone(stopping));
+    let (store, traffic) = (store.clone(), Arc::clone(traffic));
     let (geocoder, comps) = (Arc::clone(&city.geocoder), comps.clone());
     Arc::new(move || {
         let (store, geocoder, comps) = (store.clone(), Arc::clone(&geocoder), comps.clone());
-        let stopping = stopping.load(Ordering::SeqCst);
+        let stopping = traffic.is_stopping();
         Box::pin(async move {
             if stopping {
                 return Err(json!({"status": "stopping"}));

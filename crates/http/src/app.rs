@@ -3,7 +3,6 @@
 use std::{
     net::TcpListener,
     sync::{Arc, OnceLock},
-    time::Duration,
 };
 
 use actix_web::{
@@ -15,11 +14,16 @@ use actix_web::{
     web,
 };
 use brownstone_domain::{Operation, OperationSpec, Surface};
+use brownstone_edge::{Connections, Limits};
 use brownstone_service::{Call, Failure, Service, service::BUILT};
 use futures::future::{BoxFuture, LocalBoxFuture};
 use serde_json::{Value, json};
 
-use crate::{edge, metrics::Wire, openapi, request, respond};
+use crate::{
+    edge::{self, Traffic},
+    metrics::Wire,
+    openapi, request, respond,
+};
 
 /// Says whether this instance can serve, and what it serves from. `Err` is not ready.
 pub type Readiness = Arc<dyn Fn() -> BoxFuture<'static, Result<Value, Value>> + Send + Sync>;
@@ -32,6 +36,8 @@ pub type Mount = Arc<dyn Fn(&mut web::ServiceConfig) + Send + Sync>;
 pub struct Api {
     /// The pipeline and its operations.
     pub service: Service,
+    /// What comes, and whether the process was told to end.
+    pub traffic: Arc<Traffic>,
     /// For `/readyz`.
     pub readiness: Readiness,
     /// For `/version`.
@@ -44,26 +50,30 @@ pub struct Api {
     pub document: Arc<OnceLock<openapi::Ready>>,
 }
 
-/// Serves the API on `listener` until the handle stops it. Running calls finish first.
+/// Serves the API on `listener` until the handle stops it. Running calls finish first. Must be called within a runtime.
 ///
 /// # Errors
 /// When the listener cannot be used.
 pub fn serve(
     listener: TcpListener,
     api: Api,
+    limits: &Limits,
     workers: usize,
 ) -> std::io::Result<(
     ServerHandle,
     impl Future<Output = std::io::Result<()>> + use<>,
 )> {
     let wire = Arc::new(Wire::default());
+    let connections = Connections::watched(limits);
     let server = HttpServer::new(move || app(&api, &wire))
         .workers(workers)
         // The last piece of a compressed answer must not wait for the acknowledgement of the one before.
         .tcp_nodelay(true)
         .disable_signals()
-        .client_request_timeout(Duration::from_secs(5))
-        .keep_alive(Duration::from_secs(75))
+        .max_connections(limits.each_worker(workers))
+        .client_request_timeout(limits.head)
+        .keep_alive(limits.keep_alive)
+        .on_connect(connections.on_connect())
         .shutdown_timeout(25)
         .listen(listener)?
         .run();
@@ -83,11 +93,11 @@ pub fn app(
         InitError = (),
     > + use<>,
 > {
-    let wire = Arc::clone(wire);
+    let (wire, traffic) = (Arc::clone(wire), Arc::clone(&api.traffic));
     App::new()
         .wrap(Compress::default())
         .wrap(from_fn(move |request, next| {
-            edge::edge(Arc::clone(&wire), request, next)
+            edge::edge(Arc::clone(&wire), Arc::clone(&traffic), request, next)
         }))
         .configure(|config| routes(config, api))
 }

@@ -1,21 +1,29 @@
 //! Around every request: its identity, CORS, the log line.
 
-use std::{sync::Arc, time::Instant};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    time::Instant,
+};
 
 use actix_web::{
     HttpMessage, HttpRequest, HttpResponse,
     body::{BoxBody, MessageBody},
     dev::{ServiceRequest, ServiceResponse},
     http::{
-        Method, StatusCode,
+        ConnectionType, Method, StatusCode,
         header::{self, HeaderMap, HeaderName, HeaderValue},
     },
     middleware::Next,
 };
-use brownstone_domain::RequestId;
+use brownstone_domain::{ErrorCode, RequestId};
+use brownstone_edge::{Refusal, connections, refusal, request::MAX_URI_BYTES};
+use brownstone_service::Failure;
 use tracing::Instrument as _;
 
-use crate::metrics::Wire;
+use crate::{metrics::Wire, respond};
 
 /// The header that carries the request's identity.
 pub const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -38,6 +46,33 @@ pub struct CallFacts {
     pub internal: Option<String>,
 }
 
+/// Paths of those who look after the process: that they ask says nothing about whether callers still come.
+const LOOKED_AFTER: [&str; 2] = ["/healthz", "/readyz"];
+
+/// What comes over the wire, as the end of the process needs to know it.
+#[derive(Debug, Default)]
+pub struct Traffic {
+    stopping: AtomicBool,
+    requests: AtomicU64,
+}
+
+impl Traffic {
+    /// From now on each answer closes its connection, so that a proxy keeps none that is about to go.
+    pub fn stop(&self) {
+        self.stopping.store(true, Ordering::SeqCst);
+    }
+
+    /// Whether the process was told to end.
+    pub fn is_stopping(&self) -> bool {
+        self.stopping.load(Ordering::SeqCst)
+    }
+
+    /// Requests that came so far.
+    pub fn requests(&self) -> u64 {
+        self.requests.load(Ordering::Relaxed)
+    }
+}
+
 /// The identity of this request; the edge made it.
 pub fn request_id(request: &HttpRequest) -> RequestId {
     match request.extensions().get::<RequestId>() {
@@ -52,9 +87,14 @@ pub fn request_id(request: &HttpRequest) -> RequestId {
 /// Those of the service it wraps.
 pub(crate) async fn edge(
     wire: Arc<Wire>,
+    traffic: Arc<Traffic>,
     request: ServiceRequest,
     next: Next<impl MessageBody + 'static>,
 ) -> Result<ServiceResponse<BoxBody>, actix_web::Error> {
+    let running = connections::running(&request);
+    if !LOOKED_AFTER.contains(&request.path()) {
+        traffic.requests.fetch_add(1, Ordering::Relaxed);
+    }
     if is_preflight(&request) {
         return Ok(request.into_response(preflight()));
     }
@@ -67,7 +107,24 @@ pub(crate) async fn edge(
     request.extensions_mut().insert(CallFacts::default());
     let method = request.method().clone();
     let begun = Instant::now();
-    let mut response = next.call(request).instrument(span.clone()).await?;
+    let mut response = match refusal(request.method(), request.uri()) {
+        Some(Refusal::LongAddress) => {
+            let refused = respond::failure(request.request(), &long_address());
+            request.into_response(refused)
+        }
+        // A method that a path does not take is the router's to refuse: it knows those that it does.
+        Some(Refusal::Method) | None => {
+            let answer = next.call(request).instrument(span.clone()).await?;
+            answer.map_into_boxed_body()
+        }
+    };
+    drop(running);
+    if traffic.is_stopping() {
+        response
+            .response_mut()
+            .head_mut()
+            .set_connection_type(ConnectionType::Close);
+    }
     if let Some(header) = header {
         response.headers_mut().insert(REQUEST_ID, header);
     }
@@ -81,7 +138,7 @@ pub(crate) async fn edge(
     let route = response.request().match_pattern();
     let status = response.status().as_u16();
     brownstone_service::trace::answered(&span, method.as_str(), route.as_deref(), status);
-    Ok(response.map_into_boxed_body())
+    Ok(response)
 }
 
 fn log(
@@ -109,6 +166,14 @@ fn log(
             status, %method, route, millis, client_request_id, code = facts.code, reason = facts.internal, "call"
         );
     }
+}
+
+/// 414 is not in the closed set.
+fn long_address() -> Failure {
+    Failure::new(
+        ErrorCode::InvalidRequest,
+        format!("The request's address is longer than {MAX_URI_BYTES} bytes."),
+    )
 }
 
 fn is_preflight(request: &ServiceRequest) -> bool {

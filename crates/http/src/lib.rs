@@ -10,3 +10,4 @@ pub mod request;
 pub mod respond;
 
 pub use app::{Api, Mount, Readiness, serve};
+pub use edge::Traffic;

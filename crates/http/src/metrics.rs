@@ -77,6 +77,7 @@ pub fn serve_metrics(
         )
     })
     .workers(1)
+    .max_connections(64)
     .disable_signals()
     .client_request_timeout(Duration::from_secs(5))
     .shutdown_timeout(1)

@@ -1,22 +1,17 @@
 //! What a request must look like before the pipeline sees it.
 
-use std::time::Duration;
-
 use actix_web::{
     HttpRequest,
     http::header::{self, HeaderMap},
     web,
 };
 use brownstone_domain::{ErrorCode, Method, OperationSpec};
+use brownstone_edge::{BodyFault, body::BODY_TIME, request::is_encoded};
 use brownstone_service::{
     Failure,
     body::{MAX_BODY_BYTES, shorten},
 };
-use bytes::{Bytes, BytesMut};
-use futures::StreamExt as _;
-
-/// How long a body may take to arrive.
-const BODY_TIME: Duration = Duration::from_secs(5);
+use bytes::Bytes;
 
 /// The credentials as sent: the one `Authorization` header. Two of them, or one that is no visible text, are malformed,
 /// which the empty text stands for.
@@ -55,9 +50,7 @@ pub async fn body(
         return Ok(body);
     }
     // Before any byte is read: nothing of ours inflates a request.
-    if let Some(encoding) = request.headers().get(header::CONTENT_ENCODING)
-        && !encoding.as_bytes().eq_ignore_ascii_case(b"identity")
-    {
+    if is_encoded(request.headers()) {
         return invalid("Content-Encoding is not accepted; send the JSON body as it is.".into());
     }
     match content_type(request.headers()) {
@@ -103,29 +96,20 @@ fn content_type(headers: &HeaderMap) -> ContentType {
 
 async fn read(payload: web::Payload) -> Result<Bytes, Failure> {
     let invalid = |message: String| Failure::new(ErrorCode::InvalidRequest, message);
-    let mut payload = payload;
-    let reading = async {
-        let mut body = BytesMut::new();
-        while let Some(chunk) = payload.next().await {
-            let chunk = chunk.map_err(|error| {
+    brownstone_edge::read(payload, MAX_BODY_BYTES)
+        .await
+        .map_err(|fault| match fault {
+            BodyFault::TooLarge => invalid(format!(
+                "The request body is larger than {MAX_BODY_BYTES} bytes."
+            )),
+            BodyFault::TooSlow => invalid(format!(
+                "The request body did not arrive within {} seconds.",
+                BODY_TIME.as_secs()
+            )),
+            BodyFault::Broken(error) => {
                 invalid("The request body could not be read.".into()).because(error)
-            })?;
-            if body.len() + chunk.len() > MAX_BODY_BYTES {
-                return Err(invalid(format!(
-                    "The request body is larger than {MAX_BODY_BYTES} bytes."
-                )));
             }
-            body.extend_from_slice(&chunk);
-        }
-        Ok(body.freeze())
-    };
-    match tokio::time::timeout(BODY_TIME, reading).await {
-        Ok(outcome) => outcome,
-        Err(_) => Err(invalid(format!(
-            "The request body did not arrive within {} seconds.",
-            BODY_TIME.as_secs()
-        ))),
-    }
+        })
 }
 
 #[cfg(test)]

@@ -1,7 +1,5 @@
 //! Before the protocol: credentials, and a body that is small, quick, plain and JSON. Behind it: every refusal as JSON.
 
-use std::time::Duration;
-
 use actix_web::{
     HttpMessage as _, HttpResponse,
     body::{BoxBody, MessageBody},
@@ -13,16 +11,13 @@ use actix_web::{
     middleware::Next,
 };
 use brownstone_domain::{ErrorCode, RequestId, Surface};
+use brownstone_edge::{BodyFault, request::is_encoded};
 use brownstone_service::{Failure, Service, body::MAX_BODY_BYTES};
-use bytes::{Bytes, BytesMut};
-use futures::StreamExt as _;
+use bytes::Bytes;
 use serde_json::{Value, json};
 use tracing::Span;
 
 use crate::{handler::Identity, result};
-
-/// How long a body may take to arrive.
-const BODY_TIME: Duration = Duration::from_secs(3);
 
 /// JSON-RPC: no JSON.
 const PARSE_ERROR: i64 = -32_700;
@@ -142,46 +137,31 @@ fn refused(failure: &Failure, request_id: &RequestId, key_sent: bool) -> HttpRes
 }
 
 async fn body(request: &mut ServiceRequest) -> Result<Bytes, Refusal> {
-    let encoded = request
-        .headers()
-        .get(header::CONTENT_ENCODING)
-        .is_some_and(|encoding| !encoding.as_bytes().eq_ignore_ascii_case(b"identity"));
-    if encoded {
+    if is_encoded(request.headers()) {
         return Err(Refusal::new(
             StatusCode::UNSUPPORTED_MEDIA_TYPE,
             INVALID_REQUEST,
             "Content-Encoding is not supported; send the body as it is.",
         ));
     }
-    let mut payload = request.take_payload();
-    let read = async {
-        let mut body = BytesMut::new();
-        while let Some(piece) = payload.next().await {
-            let piece = piece.map_err(|_| {
-                Refusal::new(
-                    StatusCode::BAD_REQUEST,
-                    INVALID_REQUEST,
-                    "The request body could not be read.",
-                )
-            })?;
-            if body.len() + piece.len() > MAX_BODY_BYTES {
-                return Err(Refusal::new(
-                    StatusCode::PAYLOAD_TOO_LARGE,
-                    INVALID_REQUEST,
-                    format!("The request body is larger than {MAX_BODY_BYTES} bytes."),
-                ));
-            }
-            body.extend_from_slice(&piece);
-        }
-        Ok(body.freeze())
-    };
-    let body = tokio::time::timeout(BODY_TIME, read).await.map_err(|_| {
-        Refusal::new(
+    let read = brownstone_edge::read(request.take_payload(), MAX_BODY_BYTES).await;
+    let body = read.map_err(|fault| match fault {
+        BodyFault::Broken(_) => Refusal::new(
+            StatusCode::BAD_REQUEST,
+            INVALID_REQUEST,
+            "The request body could not be read.",
+        ),
+        BodyFault::TooLarge => Refusal::new(
+            StatusCode::PAYLOAD_TOO_LARGE,
+            INVALID_REQUEST,
+            format!("The request body is larger than {MAX_BODY_BYTES} bytes."),
+        ),
+        BodyFault::TooSlow => Refusal::new(
             StatusCode::REQUEST_TIMEOUT,
             INVALID_REQUEST,
             "The request body did not arrive in time.",
-        )
-    })??;
+        ),
+    })?;
     match serde_json::from_slice::<Value>(&body) {
         Err(_) => Err(Refusal::new(
             StatusCode::BAD_REQUEST,

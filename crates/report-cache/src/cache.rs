@@ -9,7 +9,7 @@ use std::{
 use async_trait::async_trait;
 use brownstone_domain::{Building, Clock, ReportKey, SourceEntry};
 use time::OffsetDateTime;
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 
 use crate::{
     lifecycle::{RegistryView, Step, lifecycle, serves_until},
@@ -49,6 +49,9 @@ pub enum CacheError {
     /// No source answered, now or within the last 30 seconds.
     #[error("no source answered")]
     NothingAnswered,
+    /// As many assemblies run as may: this one was not begun.
+    #[error("too many reports are being assembled")]
+    Crowded,
     /// Another instance holds the assembly and did not finish in time.
     #[error("an assembly elsewhere did not finish")]
     Busy,
@@ -65,6 +68,7 @@ impl CacheError {
     const fn name(&self) -> &'static str {
         match self {
             Self::NothingAnswered => "nothing_answered",
+            Self::Crowded => "crowded",
             Self::Busy => "busy",
             Self::Storage(_) => "storage",
             Self::Broken(_) => "broken",
@@ -90,6 +94,8 @@ pub struct CacheConfig {
     pub patience: Duration,
     /// How long a building of which no source answered is left alone.
     pub failure_wait: time::Duration,
+    /// Reports assembled at once. Each asks about a hundred questions: of more of them none would be done in time.
+    pub assemblies: usize,
 }
 
 impl Default for CacheConfig {
@@ -101,6 +107,7 @@ impl Default for CacheConfig {
             poll: Duration::from_millis(200),
             patience: Duration::from_secs(30),
             failure_wait: time::Duration::seconds(30),
+            assemblies: 32,
         }
     }
 }
@@ -128,6 +135,7 @@ struct Inner {
     hot: moka::sync::Cache<ReportKey, Hot>,
     failed: moka::sync::Cache<ReportKey, OffsetDateTime>,
     flights: Flights,
+    assemblies: Semaphore,
     /// This process among the instances.
     holder: String,
     reads: crate::metrics::Reads,
@@ -157,6 +165,7 @@ impl ReportCache {
             hot,
             failed: moka::sync::Cache::new(10_000),
             flights: Mutex::default(),
+            assemblies: Semaphore::new(config.assemblies.min(Semaphore::MAX_PERMITS)),
             holder,
             config,
             reads: crate::metrics::Reads::new(),
@@ -308,6 +317,9 @@ impl Inner {
         {
             return Err(CacheError::NothingAnswered);
         }
+        let Ok(_place) = self.assemblies.try_acquire() else {
+            return Err(CacheError::Crowded);
+        };
         let name = format!("report:{}", storage_key(&key));
         let give_up = tokio::time::Instant::now() + self.config.patience;
         loop {

@@ -20,7 +20,7 @@ pub fn describe() {
     describe_counter!(
         FLIGHTS,
         Unit::Count,
-        "Flights, by how they ended: kept (read from storage), assembled (every source asked), completed (only what had erred), and, without a report: nothing_answered, busy, storage, broken."
+        "Flights, by how they ended: kept (read from storage), assembled (every source asked), completed (only what had erred), and, without a report: nothing_answered, crowded (as many as may be were under way), busy, storage, broken."
     );
     describe_histogram!(
         ASSEMBLY,

@@ -277,6 +277,44 @@ async fn two_hundred_callers_make_one_assembly() {
 }
 
 #[tokio::test]
+async fn past_the_bound_no_assembly_is_begun_and_warm_reports_go_on() {
+    let (_, _, cache) = setup();
+    let warm = ReportKey {
+        unit_bbl: Some("1018891001".parse().unwrap()),
+        ..key()
+    };
+    cache.get_or_assemble(warm, City::open()).await.unwrap();
+    let city = City::closed();
+    let bound = CacheConfig::default().assemblies;
+    let key_of = |n: usize| ReportKey {
+        unit_bbl: Some(format!("101889{:04}", 2000 + n).parse().unwrap()),
+        ..key()
+    };
+    let ask = |n| {
+        let (cache, city) = (cache.clone(), Arc::<City>::clone(&city));
+        tokio::spawn(async move { cache.get_or_assemble(key_of(n), city).await })
+    };
+    let running: Vec<_> = (0..bound).map(ask).collect();
+    while city.runs() < bound {
+        tokio::task::yield_now().await;
+    }
+    let refused = ask(bound).await.unwrap().err();
+    assert!(matches!(refused, Some(CacheError::Crowded)), "{refused:?}");
+    // Who waits for one that runs needs no place.
+    let joined = ask(0);
+    cache
+        .get_or_assemble(warm, Arc::<City>::clone(&city) as _)
+        .await
+        .unwrap();
+    city.gate.add_permits(bound + 1);
+    for caller in running.into_iter().chain([joined]) {
+        caller.await.unwrap().unwrap();
+    }
+    ask(bound).await.unwrap().unwrap();
+    assert_eq!(city.runs(), bound + 1);
+}
+
+#[tokio::test]
 async fn a_caller_who_hangs_up_does_not_stop_the_assembly() {
     let (_, _, cache) = setup();
     let city = City::closed();

@@ -8,8 +8,9 @@ use brownstone_domain::{Bbl, Bin};
 use brownstone_sources::{Directory, Footprint};
 use tokio::time::Instant;
 
-/// How long a question to the directory may take.
-const PATIENCE: Duration = Duration::from_secs(8);
+/// How long a question about a building may take, before its report is asked for. Three such questions, one after the other, and the sources' ten
+/// seconds fit into a call's twenty: a publisher that is silent makes a report with errors, not a call that fails.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(3);
 
 /// [`LotDirectory`] over the sources' directory.
 #[derive(Debug, Clone)]

@@ -1,5 +1,7 @@
 //! A call that failed: what the caller is told, and what the log is told.
 
+use std::hash::{BuildHasher as _, RandomState};
+
 use brownstone_accounts::AuthFailure;
 use brownstone_address::geocoder::ResolveError;
 use brownstone_domain::{ErrorCode, OperationSpec};
@@ -90,7 +92,7 @@ impl Failure {
             "The budget could not be determined. No work was done; it is safe to retry.",
         )
         .because(error.detail())
-        .after(2)
+        .after(soon())
     }
 
     /// The process has all the calls it can take.
@@ -99,7 +101,7 @@ impl Failure {
             ErrorCode::QuotaUnavailable,
             "Too many calls are in flight. Nothing was charged; it is safe to retry.",
         )
-        .after(2)
+        .after(soon())
     }
 
     /// The account has all the calls in flight that one account may have.
@@ -160,6 +162,11 @@ impl Failure {
     }
 }
 
+/// One to three seconds: callers who were turned away together don't come back together.
+fn soon() -> u64 {
+    1 + RandomState::new().hash_one(()) % 3
+}
+
 /// The fields of a refusal that is not the budget's own: the budgets as they are, and the wait.
 fn waiting(view: &View, seconds: u64) -> RateLimitFields {
     RateLimitFields::from(&Decision::Short {
@@ -217,6 +224,7 @@ impl From<ResolveError> for Failure {
 impl From<CacheError> for Failure {
     fn from(error: CacheError) -> Self {
         match error {
+            CacheError::Crowded => Self::overloaded(),
             CacheError::NothingAnswered | CacheError::Busy => Self::upstream(error),
             CacheError::Storage(_) | CacheError::Broken(_) => Self::internal(error),
         }

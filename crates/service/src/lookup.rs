@@ -10,7 +10,7 @@ use brownstone_domain::{
     Units, rentals::RentalsRequest,
 };
 use brownstone_quota::{MemoryQuota, QuotaStore, View};
-use brownstone_report_cache::{Assembler, Assembly, ReportCache, Wanted};
+use brownstone_report_cache::{Assembler, Assembly, CacheError, ReportCache, Wanted};
 use brownstone_sources::{Deadlines, Directory, Registry, Subject};
 use bytes::Bytes;
 use serde::Deserialize;
@@ -20,7 +20,7 @@ use tracing::Instrument as _;
 use crate::{
     Failure,
     comps::Comps,
-    directory::standing,
+    directory::{PATIENCE, standing},
     rentals::Rentals,
     resolutions::Resolutions,
     service::{Data, PackedPiece},
@@ -219,7 +219,12 @@ impl Lookups {
             unit_bbl,
             span: tracing::Span::current(),
         });
-        let report = self.reports.get_or_assemble(key, assembler).await?;
+        let report = self.reports.get_or_assemble(key, assembler).await;
+        let report = report.inspect_err(|error| {
+            if matches!(error, CacheError::Crowded) {
+                crate::metrics::shed("assemblies");
+            }
+        })?;
         let mut warnings = resolved.warnings.clone();
         let mut tail = report.tail.clone();
         let mut packed = Some(Arc::clone(&report.packed));
@@ -345,6 +350,7 @@ struct BuildingAssembler {
 #[async_trait]
 impl Assembler for BuildingAssembler {
     async fn assemble(&self, wanted: Wanted, kept: Option<&Building>) -> Assembly {
+        let begun = Instant::now();
         let mut building = self.building.clone();
         if let Some(kept) = kept {
             building.latitude = building.latitude.or(kept.latitude);
@@ -371,9 +377,12 @@ impl Assembler for BuildingAssembler {
             Wanted::All => None,
             Wanted::Only(some) => Some(some.into_iter().collect()),
         };
+        // The report's time is that of all of this: a caller waits no longer for a publisher that is silent twice.
+        let mut deadlines = Deadlines::default();
+        deadlines.report = deadlines.report.saturating_sub(begun.elapsed());
         let mut entries = self
             .registry
-            .assemble(subject, only.as_ref(), Deadlines::default())
+            .assemble(subject, only.as_ref(), deadlines)
             .instrument(self.span.clone())
             .await;
         without_lone_listings(&mut entries);
@@ -397,7 +406,7 @@ impl BuildingAssembler {
         if building.bin.is_some() && building.buildings_on_lot.is_some() {
             return vec![];
         }
-        let deadline = Instant::now() + Deadlines::default().source;
+        let deadline = Instant::now() + PATIENCE;
         match self.directory.buildings_on(bbl, deadline).await {
             Ok(footprints) => {
                 let bins = standing(&footprints, building.bin);

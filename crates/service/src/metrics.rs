@@ -41,7 +41,7 @@ pub fn describe() {
     describe_counter!(
         SHED,
         Unit::Count,
-        "Calls turned away since too many were in flight, by whose bound was reached: process, account."
+        "Calls turned away since too many were in flight, by whose bound was reached: process, account, assemblies."
     );
     describe_counter!(
         DECISIONS,

@@ -6,11 +6,10 @@ use brownstone_domain::Bbl;
 use brownstone_sources::Directory;
 use tokio::time::Instant;
 
+use crate::directory::PATIENCE;
+
 /// How long an answer is remembered.
 const MEMORY: Duration = Duration::from_secs(600);
-
-/// How long the question may take.
-const PATIENCE: Duration = Duration::from_secs(5);
 
 /// What is known of a typed unit's lot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
@@ -51,6 +52,8 @@ struct Inner {
     base: Url,
     http: reqwest::Client,
     slots: Semaphore,
+    /// Bytes of the bodies that are being read.
+    held: AtomicUsize,
     breakers: Breakers,
 }
 
@@ -97,6 +100,7 @@ impl Upstream {
         Ok(Self(Arc::new(Inner {
             base,
             http,
+            held: AtomicUsize::new(0),
             slots: Semaphore::new(config.max_in_flight.min(Semaphore::MAX_PERMITS)),
             breakers: Breakers::new(config.breaker),
             config,
@@ -119,6 +123,11 @@ impl Upstream {
             .config
             .max_in_flight
             .saturating_sub(self.0.slots.available_permits())
+    }
+
+    /// Bytes of the bodies that are being read.
+    pub fn bytes_in_flight(&self) -> usize {
+        self.0.held.load(Ordering::Relaxed)
     }
 
     /// The breakers in trouble, by key; a key that is not listed is closed and has not failed since it last answered.
@@ -201,6 +210,31 @@ impl Upstream {
     }
 }
 
+/// The share of one body in the bytes that all of them may have.
+struct Held<'a> {
+    all: &'a AtomicUsize,
+    most: usize,
+    mine: usize,
+}
+
+impl Held<'_> {
+    /// A body that finds no room ends rather than waits: the others may be waiting, too.
+    fn add(&mut self, bytes: usize) -> Result<(), Fault> {
+        self.mine += bytes;
+        let before = self.all.fetch_add(bytes, Ordering::Relaxed);
+        match before.saturating_add(bytes) > self.most {
+            true => Err(Fault::Busy),
+            false => Ok(()),
+        }
+    }
+}
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        self.all.fetch_sub(self.mine, Ordering::Relaxed);
+    }
+}
+
 /// What goes over the wire.
 struct Sent {
     url: Url,
@@ -271,6 +305,11 @@ impl Inner {
         }
         // An announcement is only a promise: no more is set aside for it than one read would need.
         let mut body = BytesMut::with_capacity(announced.min(FIRST_BYTES));
+        let mut held = Held {
+            all: &self.held,
+            most: self.config.max_bytes_in_flight,
+            mine: 0,
+        };
         loop {
             let next = timeout_at(self.patience(ends), answer.chunk())
                 .await
@@ -281,6 +320,7 @@ impl Inner {
             if piece.len() > limit.saturating_sub(body.len()) {
                 return Err(Fault::TooLarge { limit });
             }
+            held.add(piece.len())?;
             body.extend_from_slice(&piece);
         }
         Ok(Response {

@@ -257,6 +257,43 @@ async fn a_huge_body_is_refused_announced_or_not() {
 }
 
 #[tokio::test]
+async fn bodies_have_a_bound_together_and_give_back_what_they_took() {
+    // Each sends half of what all may have, and then nothing until it is told.
+    let (go_on, told) = watch::channel(false);
+    let server = Server::start(move |_, _, mut socket| {
+        let mut told = told.clone();
+        async move {
+            let _ = socket
+                .write_all(&with_head("Content-Length: 40001\r\n", &[b' '; 40_000]))
+                .await;
+            let _ = told.wait_for(|told| *told).await;
+            let _ = socket.write_all(b" ").await;
+        }
+    })
+    .await;
+    let mut config = server.config();
+    config.max_bytes_in_flight = 80_002;
+    config.silence_timeout = Duration::from_secs(5);
+    config.total_timeout = Duration::from_secs(5);
+    let upstream = Upstream::new(config).unwrap();
+    let ask = || {
+        let upstream = upstream.clone();
+        tokio::spawn(async move { upstream.get(rows(), soon()).await })
+    };
+    let (one, two) = (ask(), ask());
+    while upstream.bytes_in_flight() < 80_000 {
+        tokio::task::yield_now().await;
+    }
+    let third = upstream.get(rows(), soon()).await.unwrap_err();
+    assert!(matches!(third, UpstreamError::Busy { .. }), "{third:?}");
+    go_on.send_replace(true);
+    for answer in [one, two] {
+        assert_eq!(answer.await.unwrap().unwrap().body.len(), 40_001);
+    }
+    assert_eq!(upstream.bytes_in_flight(), 0);
+}
+
+#[tokio::test]
 async fn a_gzip_bomb_is_noticed_while_it_unfolds() {
     let bomb = gzip(&vec![b' '; 50_000_000]);
     assert!(

@@ -119,6 +119,8 @@ pub struct UpstreamConfig {
     pub max_in_flight: usize,
     /// Largest body in bytes, counted after decompression.
     pub max_body_bytes: usize,
+    /// The bodies under way, all together.
+    pub max_bytes_in_flight: usize,
     /// For one connection.
     pub connect_timeout: Duration,
     /// Longest pause between two pieces of an answer, and before the first.
@@ -136,13 +138,14 @@ pub struct UpstreamConfig {
 }
 
 impl UpstreamConfig {
-    /// The defaults: 64 in flight, 32 MB, 3 s to connect, 10 s of silence, 20 s in all.
+    /// The defaults: 64 in flight, 32 MB each and 64 MB together, 3 s to connect, 10 s of silence, 20 s in all.
     pub fn new(name: impl Into<String>, base_url: impl Into<String>) -> Self {
         Self {
             name: name.into(),
             base_url: base_url.into(),
             max_in_flight: 64,
             max_body_bytes: 32 * 1024 * 1024,
+            max_bytes_in_flight: 64 * 1024 * 1024,
             connect_timeout: Duration::from_secs(3),
             silence_timeout: Duration::from_secs(10),
             total_timeout: Duration::from_secs(20),
@@ -178,6 +181,7 @@ impl UpstreamConfig {
         let zero = [
             ("max_in_flight", self.max_in_flight == 0),
             ("max_body_bytes", self.max_body_bytes == 0),
+            ("max_bytes_in_flight", self.max_bytes_in_flight == 0),
             ("connect_timeout", self.connect_timeout.is_zero()),
             ("silence_timeout", self.silence_timeout.is_zero()),
             ("total_timeout", self.total_timeout.is_zero()),

@@ -7,13 +7,16 @@ use actix_web::{
     body::{BoxBody, MessageBody},
     dev::{ServiceRequest, ServiceResponse},
     http::{
-        Method,
+        Method, StatusCode,
         header::{self, HeaderName, HeaderValue},
     },
     middleware::Next,
 };
 use brownstone_domain::RequestId;
+use brownstone_edge::{BodyFault, Refusal, connections, refusal, request::is_encoded};
 use tracing::Instrument as _;
+
+use crate::host::FORM_BYTES;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
@@ -47,7 +50,7 @@ pub fn request_id(request: &HttpRequest) -> RequestId {
 /// Those of the service it wraps.
 pub async fn edge(
     secure: bool,
-    request: ServiceRequest,
+    mut request: ServiceRequest,
     next: Next<impl MessageBody + 'static>,
 ) -> Result<ServiceResponse<BoxBody>, actix_web::Error> {
     let id = RequestId::from(uuid::Uuid::now_v7().to_string());
@@ -56,15 +59,15 @@ pub async fn edge(
     request.extensions_mut().insert(id);
     let method = request.method().clone();
     let begun = Instant::now();
-    let mut response = if is_foreign(&request) {
-        let refused = HttpResponse::Forbidden()
-            .content_type("text/plain; charset=utf-8")
-            .body("This request came from another site.");
-        request.into_response(refused)
-    } else {
-        let answer = next.call(request).instrument(span.clone()).await?;
-        answer.map_into_boxed_body()
+    let running = connections::running(&request);
+    let mut response = match refuse(&mut request).await {
+        Some(refused) => request.into_response(refused),
+        None => {
+            let answer = next.call(request).instrument(span.clone()).await?;
+            answer.map_into_boxed_body()
+        }
     };
+    drop(running);
     let headers = response.headers_mut();
     if let Some(id) = id_header {
         headers.insert(REQUEST_ID, id);
@@ -96,6 +99,54 @@ pub async fn edge(
     let status = response.status().as_u16();
     brownstone_service::trace::answered(&span, method.as_str(), route.as_deref(), status);
     Ok(response)
+}
+
+/// What no page sees. A body that passes was read here, within its bounds, and is there to be read again.
+async fn refuse(request: &mut ServiceRequest) -> Option<HttpResponse> {
+    let refused = |status, why: &'static str| {
+        let kind = "text/plain; charset=utf-8";
+        Some(HttpResponse::build(status).content_type(kind).body(why))
+    };
+    match refusal(request.method(), request.uri()) {
+        Some(Refusal::LongAddress) => {
+            return refused(StatusCode::URI_TOO_LONG, "This address is too long.");
+        }
+        Some(Refusal::Method) => {
+            let mut response = HttpResponse::MethodNotAllowed();
+            response.insert_header((header::ALLOW, "GET, HEAD, POST"));
+            return Some(response.finish());
+        }
+        None => {}
+    }
+    if is_foreign(request) {
+        return refused(
+            StatusCode::FORBIDDEN,
+            "This request came from another site.",
+        );
+    }
+    if is_encoded(request.headers()) {
+        return refused(
+            StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            "Content-Encoding is not accepted.",
+        );
+    }
+    match brownstone_edge::read(request.take_payload(), FORM_BYTES).await {
+        Ok(body) => {
+            request.set_payload(body.into());
+            None
+        }
+        Err(BodyFault::TooLarge) => refused(
+            StatusCode::PAYLOAD_TOO_LARGE,
+            "This form is larger than 64 KiB.",
+        ),
+        Err(BodyFault::TooSlow) => refused(
+            StatusCode::REQUEST_TIMEOUT,
+            "This form did not arrive in time.",
+        ),
+        Err(BodyFault::Broken(_)) => {
+            refused(StatusCode::BAD_REQUEST, "This form could not be read.")
+        }
+    }
 }
 
 /// A change that a browser says another site made. The token in each form is the protection; this spares the work.

@@ -1,6 +1,6 @@
 //! What the web host is made of; its routes and its listener.
 
-use std::{net::TcpListener, sync::Arc, time::Duration};
+use std::{net::TcpListener, sync::Arc};
 
 use actix_web::{
     App, HttpRequest, HttpResponse, HttpServer,
@@ -14,6 +14,7 @@ use brownstone_accounts::{
     sign_in::{SignIn, oidc::Oidc},
 };
 use brownstone_domain::{ErrorBody, ErrorCode};
+use brownstone_edge::{Connections, Limits};
 use brownstone_service::Service;
 use sha2::{Digest as _, Sha256};
 
@@ -24,7 +25,7 @@ use crate::{
 };
 
 /// Largest form.
-const FORM_BYTES: usize = 64 * 1024;
+pub(crate) const FORM_BYTES: usize = 64 * 1024;
 
 const STYLE: &str = include_str!("../assets/style.css");
 const SCRIPT: &str = include_str!("../assets/page.js");
@@ -61,19 +62,21 @@ impl Host {
     }
 }
 
-/// Serves the web host on `listener` until the handle stops it.
+/// Serves the web host on `listener` until the handle stops it. Must be called within a runtime.
 ///
 /// # Errors
 /// When the listener cannot be used.
 pub fn serve(
     listener: TcpListener,
     host: Host,
+    limits: &Limits,
     workers: usize,
 ) -> std::io::Result<(
     ServerHandle,
     impl Future<Output = std::io::Result<()>> + use<>,
 )> {
     let secure = host.is_secure();
+    let connections = Connections::watched(limits);
     let server = HttpServer::new(move || {
         App::new()
             .wrap(Compress::default())
@@ -85,8 +88,10 @@ pub fn serve(
     .workers(workers)
     .tcp_nodelay(true)
     .disable_signals()
-    .client_request_timeout(Duration::from_secs(5))
-    .keep_alive(Duration::from_secs(75))
+    .max_connections(limits.each_worker(workers))
+    .client_request_timeout(limits.head)
+    .keep_alive(limits.keep_alive)
+    .on_connect(connections.on_connect())
     .shutdown_timeout(25)
     .listen(listener)?
     .run();

@@ -198,6 +198,7 @@ pub(super) fn warm_lookup(measure: &mut dyn FnMut(&mut dyn FnMut())) -> anyhow::
     let rig = background.block_on(Rig::start())?;
     let api = Api {
         service: rig.service.clone(),
+        traffic: Arc::default(),
         readiness: Arc::new(|| Box::pin(async { Ok(json!({})) })),
         version: json!({}),
         beside: vec![],

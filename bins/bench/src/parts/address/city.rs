@@ -64,7 +64,7 @@ pub(crate) struct City {
 
 impl City {
     /// The same one in every run on the same lots.
-    pub(super) fn new() -> anyhow::Result<Self> {
+    pub(crate) fn new() -> anyhow::Result<Self> {
         let real = match std::env::var_os("NYC_REAL_DATA").filter(|path| !path.is_empty()) {
             Some(folder) => Some(real_lots(Path::new(&folder))?),
             None => None,

@@ -1,0 +1,193 @@
+use std::net::{SocketAddr, TcpListener};
+
+use actix_web::{
+    App, HttpResponse, HttpServer,
+    dev::{ServerHandle, Service as _},
+    web,
+};
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::{TcpSocket, TcpStream},
+};
+
+use super::*;
+
+/// Long enough for a request on a busy machine.
+const QUIET: Duration = Duration::from_millis(600);
+/// How long a test waits for what must come; only a failure takes as long.
+const PATIENCE: Duration = Duration::from_secs(30);
+const LARGE: usize = 16 * 1024 * 1024;
+
+/// A server of one worker with these limits: `/` answers, `/slow` takes three times as long as a connection may be quiet, `/large`
+/// is more than the sockets' buffers take.
+fn server(limits: Limits) -> (SocketAddr, ServerHandle) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let connections = Connections::watched(&limits);
+    let server = HttpServer::new(|| {
+        App::new()
+            .wrap_fn(|request, app| {
+                let running = running(&request);
+                let answer = app.call(request);
+                async move {
+                    let answer = answer.await;
+                    drop(running);
+                    answer
+                }
+            })
+            .route("/", web::route().to(HttpResponse::Ok))
+            .route(
+                "/slow",
+                web::get().to(|| async {
+                    tokio::time::sleep(3 * QUIET).await;
+                    HttpResponse::Ok().finish()
+                }),
+            )
+            .route("/large", web::get().to(|| async { vec![0_u8; LARGE] }))
+    })
+    .workers(1)
+    .max_connections(limits.each_worker(1))
+    .keep_alive(limits.keep_alive)
+    .client_request_timeout(limits.head)
+    .on_connect(connections.on_connect())
+    .disable_signals()
+    .listen(listener)
+    .unwrap()
+    .run();
+    let handle = server.handle();
+    tokio::spawn(server);
+    (address, handle)
+}
+
+fn limits() -> Limits {
+    Limits {
+        quiet: QUIET,
+        ..Limits::default()
+    }
+}
+
+async fn ask(stream: &mut TcpStream, request: &str) -> String {
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut answer = Vec::new();
+    while !answer.ends_with(b"\r\n\r\n") {
+        let byte = tokio::time::timeout(PATIENCE, stream.read_u8()).await;
+        answer.push(
+            byte.expect("an answer comes")
+                .expect("the connection is open"),
+        );
+    }
+    String::from_utf8(answer).unwrap()
+}
+
+/// Sends `piece` again and again, slowly, until the other side has closed; returns how long that took.
+async fn drip(stream: TcpStream, piece: &[u8]) -> Duration {
+    let begun = Instant::now();
+    let (mut from, mut to) = stream.into_split();
+    let dripping = async {
+        let mut next = tokio::time::interval(QUIET / 20);
+        loop {
+            next.tick().await;
+            if to.write_all(piece).await.is_err() {
+                return;
+            }
+        }
+    };
+    let closing = async {
+        let mut rest = [0; 64];
+        while matches!(from.read(&mut rest).await, Ok(read) if read > 0) {}
+    };
+    tokio::time::timeout(PATIENCE, async {
+        tokio::select! {
+            () = dripping => {}
+            () = closing => {}
+        }
+    })
+    .await
+    .expect("it is closed");
+    begun.elapsed()
+}
+
+#[actix_web::test]
+async fn a_slow_head_after_an_answer_ends_the_connection() {
+    let (address, handle) = server(limits());
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    let answer = ask(&mut stream, "GET / HTTP/1.1\r\nHost: a\r\n\r\n").await;
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    stream
+        .write_all(b"GET / HTTP/1.1\r\nHost: a\r\nX: ")
+        .await
+        .unwrap();
+    assert!(drip(stream, b"x").await >= QUIET / 2);
+    handle.stop(false).await;
+}
+
+#[actix_web::test]
+async fn an_endless_body_that_nobody_reads_ends_the_connection() {
+    let (address, handle) = server(limits());
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    let head = "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n";
+    let answer = ask(&mut stream, head).await;
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    drip(stream, b"1\r\nx\r\n").await;
+    handle.stop(false).await;
+}
+
+#[actix_web::test]
+async fn a_client_that_reads_nothing_is_let_go() {
+    let (address, handle) = server(limits());
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.set_recv_buffer_size(4096).unwrap();
+    let mut stream = socket.connect(address).await.unwrap();
+    stream
+        .write_all(b"GET /large HTTP/1.1\r\nHost: a\r\n\r\n")
+        .await
+        .unwrap();
+    // What is asked for beside it is answered.
+    let mut other = TcpStream::connect(address).await.unwrap();
+    ask(&mut other, "GET / HTTP/1.1\r\nHost: a\r\n\r\n").await;
+    // It hears of its end by what it sends, not by what it reads.
+    let mut next = tokio::time::interval(QUIET / 10);
+    let let_go = tokio::time::timeout(PATIENCE, async {
+        while stream.write_all(b"x").await.is_ok() {
+            next.tick().await;
+        }
+    });
+    let_go.await.expect("it is closed");
+    handle.stop(false).await;
+}
+
+#[actix_web::test]
+async fn a_request_that_runs_is_not_disturbed() {
+    let (address, handle) = server(limits());
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    for _ in 0..2 {
+        let answer = ask(&mut stream, "GET /slow HTTP/1.1\r\nHost: a\r\n\r\n").await;
+        assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    }
+    handle.stop(false).await;
+}
+
+#[actix_web::test]
+async fn more_connections_than_the_bound_wait_for_their_turn() {
+    let (address, handle) = server(Limits {
+        connections: 2,
+        ..Limits::default()
+    });
+    let mut held = Vec::new();
+    for _ in 0..2 {
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        ask(&mut stream, "GET / HTTP/1.1\r\nHost: a\r\n\r\n").await;
+        held.push(stream);
+    }
+    let mut third = TcpStream::connect(address).await.unwrap();
+    third
+        .write_all(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+        .await
+        .unwrap();
+    let early = tokio::time::timeout(QUIET, third.read_u8()).await;
+    assert!(early.is_err(), "it is not accepted yet");
+    held.pop();
+    let byte = tokio::time::timeout(PATIENCE, third.read_u8()).await;
+    assert_eq!(byte.expect("its turn comes").unwrap(), b'H');
+    handle.stop(false).await;
+}

@@ -1,0 +1,9 @@
+#![doc = include_str!("../README.md")]
+
+pub mod body;
+pub mod connections;
+pub mod request;
+
+pub use body::{BodyFault, read};
+pub use connections::{Connections, Limits};
+pub use request::{Refusal, refusal};

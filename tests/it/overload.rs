@@ -1,0 +1,220 @@
+//! More calls than the server can take: who is turned away hears when to come back, who is let in is served, and it is over when it is over.
+//!
+//! Nothing here depends on how fast the machine is: capacity is measured first, and what is asserted is what came of it.
+
+use std::{
+    collections::BTreeMap,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use serde_json::{Value, json};
+use tokio::task::JoinSet;
+
+use crate::harness::Server;
+
+/// Calls in flight that an account may have.
+const ACCOUNT: usize = 64;
+/// How long the storm lasts, and each measurement.
+const STORM: Duration = Duration::from_secs(3);
+/// Calls that wait for an answer at the end of it.
+const BACKLOG: f64 = 400.0;
+/// Beyond it something hangs.
+const PATIENCE: Duration = Duration::from_secs(40);
+
+/// An answer: its status, whether it says when to come back, how long it took.
+#[derive(Debug, Clone, Copy)]
+struct Came {
+    status: u16,
+    wait: Option<u64>,
+    took: Duration,
+}
+
+#[derive(Clone)]
+struct Caller {
+    http: reqwest::Client,
+    url: Arc<str>,
+    key: Arc<str>,
+}
+
+impl Caller {
+    fn of(server: &Server, key: &str) -> Self {
+        Self {
+            http: reqwest::Client::new(),
+            url: server.url.as_str().into(),
+            key: key.into(),
+        }
+    }
+
+    async fn lookup(&self, address: &str) -> Came {
+        let begun = Instant::now();
+        let call = self
+            .http
+            .post(format!("{}/v1/lookup", self.url))
+            .bearer_auth(&self.key)
+            .json(&json!({"address": address}));
+        let answer = tokio::time::timeout(PATIENCE, call.send());
+        let answer = answer.await.expect("in time").expect("an answer");
+        let status = answer.status().as_u16();
+        let wait = answer.headers().get("retry-after");
+        let wait = wait.map(|text| text.to_str().expect("text").parse().expect("seconds"));
+        let text = answer.text().await.expect("the whole answer");
+        serde_json::from_str::<Value>(&text).expect("JSON, whatever the load");
+        Came {
+            status,
+            wait,
+            took: begun.elapsed(),
+        }
+    }
+}
+
+const WARM: &str = "350 5 Avenue, Manhattan";
+
+fn percentile(sorted: &[Duration], hundredths: usize) -> Duration {
+    sorted[(sorted.len() * hundredths / 100).min(sorted.len() - 1)]
+}
+
+fn took(all: &[Came]) -> Vec<Duration> {
+    let mut took: Vec<_> = all
+        .iter()
+        .filter(|came| came.status == 200)
+        .map(|came| came.took)
+        .collect();
+    took.sort();
+    took
+}
+
+/// Every answer is a success, or a refusal that says when to come back.
+fn assert_honest(all: &[Came]) -> BTreeMap<u16, usize> {
+    let mut statuses = BTreeMap::new();
+    for came in all {
+        *statuses.entry(came.status).or_default() += 1;
+        match came.status {
+            200 => {}
+            429 | 503 => assert!(matches!(came.wait, Some(1..=60)), "{came:?}"),
+            _ => panic!("{came:?}"),
+        }
+    }
+    statuses
+}
+
+/// Clients that ask again as soon as they were answered; returns the answers, and successes a second.
+async fn closed(caller: &Caller, clients: usize, lasting: Duration) -> (Vec<Came>, f64) {
+    let begun = Instant::now();
+    let mut asking = JoinSet::new();
+    for _ in 0..clients {
+        let caller = caller.clone();
+        asking.spawn(async move {
+            let mut heard = Vec::new();
+            while begun.elapsed() < lasting {
+                heard.push(caller.lookup(WARM).await);
+            }
+            heard
+        });
+    }
+    let heard: Vec<Came> = asking.join_all().await.into_iter().flatten().collect();
+    let rate = took(&heard).len() as f64 / begun.elapsed().as_secs_f64();
+    (heard, rate)
+}
+
+/// Calls that come at their times, whether or not those before them were answered; returns the answers, and successes a second until the
+/// last of them.
+async fn open(caller: &Caller, rate: f64, lasting: Duration) -> (Vec<Came>, f64) {
+    let begun = Instant::now();
+    let mut asking = JoinSet::new();
+    let mut next = tokio::time::interval(Duration::from_millis(5));
+    let mut sent = 0.0;
+    while begun.elapsed() < lasting {
+        next.tick().await;
+        while sent < begun.elapsed().as_secs_f64() * rate {
+            sent += 1.0;
+            let caller = caller.clone();
+            asking.spawn(async move { caller.lookup(WARM).await });
+        }
+    }
+    let heard = asking.join_all().await;
+    let rate = took(&heard).len() as f64 / begun.elapsed().as_secs_f64();
+    (heard, rate)
+}
+
+async fn unlimited(server: &Server, email: &str) -> String {
+    let (account, key) = server.new_account(email).await;
+    let wide = ["--per-minute", "100000000", "--per-day", "1000000000"];
+    server
+        .operator(&[&["limits", "set", "--account", &account], &wide[..]].concat())
+        .await;
+    while server.get_as(&key, "/v1/usage").await.data()["minute"]["limit"] != 100_000_000 {}
+    key
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn twice_what_it_can_take_is_served_or_turned_away_and_passes() {
+    let server = Server::sample().await;
+    server.warm().await;
+    let key = unlimited(&server, "storm@example.com").await;
+    let caller = Caller::of(&server, &key);
+    let (heard, capacity) = closed(&caller, 16, STORM).await;
+    assert_honest(&heard);
+    // Those that wait are connections of this process, too, which may have about a thousand.
+    let lasting = STORM.min(Duration::from_secs_f64(BACKLOG / capacity));
+    let (heard, goodput) = open(&caller, 2.0 * capacity, lasting).await;
+    let statuses = assert_honest(&heard);
+    let slow = took(&heard);
+    println!(
+        "capacity {capacity:.0}/s; at twice that {statuses:?}, {goodput:.0}/s succeeded, 99th percentile {:.0?}",
+        percentile(&slow, 99)
+    );
+    assert!(goodput > capacity / 2.0, "{goodput:.0} of {capacity:.0}");
+    // At once: nothing is left of it.
+    let (heard, after) = closed(&caller, 2, STORM / 3).await;
+    assert_eq!(
+        assert_honest(&heard).keys().copied().collect::<Vec<_>>(),
+        [200]
+    );
+    let quiet = took(&heard);
+    println!(
+        "afterwards {after:.0}/s by two clients, 99th percentile {:.0?}",
+        percentile(&quiet, 99)
+    );
+    assert!(percentile(&quiet, 50) < Duration::from_secs(1));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_noisy_account_is_bounded_and_another_does_not_notice() {
+    let server = Server::sample().await;
+    server.warm().await;
+    let noisy = Caller::of(&server, &unlimited(&server, "noisy@example.com").await);
+    let calm = Caller::of(&server, &unlimited(&server, "calm@example.com").await);
+    let (heard, _) = closed(&calm, 1, STORM / 3).await;
+    let alone = percentile(&took(&heard), 50);
+    // A building whose report takes its time: as many of these calls as may be are in flight, the others are turned away.
+    server.set_latency("6bgk-3dad", 8_000).await;
+    let mut storm = JoinSet::new();
+    for _ in 0..3 * ACCOUNT {
+        let noisy = noisy.clone();
+        storm.spawn(async move { noisy.lookup("700 Brook Avenue, Bronx").await });
+    }
+    let mut heard = Vec::new();
+    while heard.len() < 2 * ACCOUNT {
+        let came = storm.join_next().await.expect("calls").expect("an answer");
+        heard.push(came);
+    }
+    assert!(heard.iter().all(|came| came.status == 429), "{heard:?}");
+    let (calm_heard, _) = closed(&calm, 1, STORM / 3).await;
+    let all = assert_honest(&calm_heard);
+    assert_eq!(all.keys().copied().collect::<Vec<_>>(), [200]);
+    let beside = percentile(&took(&calm_heard), 50);
+    heard.extend(storm.join_all().await);
+    let statuses = assert_honest(&heard);
+    println!(
+        "median of the other account: {alone:.1?} alone, {beside:.1?} beside; the noisy one had {statuses:?}"
+    );
+    assert_eq!(statuses[&200], ACCOUNT, "{statuses:?}");
+    assert_eq!(statuses[&429], 2 * ACCOUNT, "{statuses:?}");
+    assert!(
+        beside < 20 * alone + Duration::from_millis(50),
+        "{alone:?}, then {beside:?}"
+    );
+    // The places are free again.
+    assert_eq!(noisy.lookup(WARM).await.status, 200);
+}
