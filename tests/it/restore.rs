@@ -100,10 +100,10 @@ async fn a_backup_under_load_restores_to_what_was_answered_before_it() {
     let day = &usage.data()["day"];
     assert_eq!(day["limit"], json!(1_000_000), "{}", usage.text);
     let used = day["used"].as_u64().expect("a number");
-    // Written ahead, in blocks: never less than was answered, and little more.
+    // Written ahead, in blocks of a two hundredth of the day: never less than was answered, and little more.
     assert!(used >= before, "{used} of {before}");
     assert!(
-        used <= after + 200,
+        used <= after + 5_000 + 200,
         "{used}, {after} at the end of the copy"
     );
     let found = restored.operator(&["audit", "verify"]).await;
