@@ -158,7 +158,7 @@ async fn every_route_of_the_web_host_by_nobody_a_developer_support_and_an_admin(
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_anothers_is_nothing_on_every_route_that_takes_an_id() {
+async fn what_belongs_to_another_is_nothing_on_every_route_that_takes_an_id() {
     let server = Server::sample().await;
     let mut ada = Browser::sign_up(&server, "ada@example.com").await;
     let mut bob = Browser::sign_up(&server, "bob@example.com").await;
