@@ -134,29 +134,29 @@ pub(crate) async fn edge(
         headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, EXPOSED_HEADERS);
     }
     wire.answered(response.status().as_u16(), begun.elapsed());
-    span.in_scope(|| log(&response, &method, client_request_id.as_deref(), begun));
+    // The matched route, never the path as sent: a path may hold anything.
     let route = response.request().match_pattern();
+    let (sent, route) = (client_request_id.as_deref(), route.as_deref());
+    span.in_scope(|| log(&response, &method, route, sent, begun));
     let status = response.status().as_u16();
-    brownstone_service::trace::answered(&span, method.as_str(), route.as_deref(), status);
+    brownstone_service::trace::answered(&span, method.as_str(), route, status);
     Ok(response)
 }
 
 fn log(
     response: &ServiceResponse<impl MessageBody>,
     method: &Method,
+    route: Option<&str>,
     client_request_id: Option<&str>,
     begun: Instant,
 ) {
     let facts = response
         .request()
-        .extensions()
-        .get::<CallFacts>()
-        .cloned()
+        .extensions_mut()
+        .remove::<CallFacts>()
         .unwrap_or_default();
     let millis = begun.elapsed().as_secs_f64() * 1_000.0;
     let status = response.status().as_u16();
-    // The matched route, never the path as sent: a path may hold anything.
-    let route = response.request().match_pattern();
     if status >= 500 {
         tracing::error!(
             status, %method, route, millis, client_request_id, code = facts.code, reason = facts.internal, "call failed"
