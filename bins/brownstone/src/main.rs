@@ -22,6 +22,10 @@ use clap::{CommandFactory as _, Parser as _};
 
 use crate::commands::Cli;
 
+/// The system's keeps what large bodies leave behind, in an arena for each of many threads.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     let cli = Cli::parse();
     let runtime = match tokio::runtime::Builder::new_multi_thread()
