@@ -356,7 +356,11 @@ impl RequestStore for MemoryStore {
 
     async fn request(&self, id: &str) -> Result<Option<RequestLine>, StoreError> {
         let tables = self.tables()?;
-        Ok(tables.requests.iter().find(|line| line.id == id).cloned())
+        Ok(tables
+            .requests
+            .iter()
+            .find(|line| line.id.as_str() == id)
+            .cloned())
     }
 
     async fn purge_requests(&self, before: OffsetDateTime) -> Result<u64, StoreError> {

@@ -1,12 +1,13 @@
 //! The newest requests of each account, for its owner and for support: what was asked when, by which way, and how it went. Never
 //! what was asked about.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use brownstone_domain::{Operation, Surface};
+use brownstone_domain::{Operation, RequestId, Surface};
 use time::OffsetDateTime;
 use tokio::sync::{Mutex as Turn, mpsc, oneshot};
 use tokio::time::{MissedTickBehavior, interval};
@@ -30,7 +31,7 @@ const WAITING_MOST: usize = 50_000;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequestLine {
     /// Its identifier, as the caller was told it.
-    pub id: String,
+    pub id: RequestId,
     /// Whose it was.
     pub account: AccountId,
     /// When it was answered.
@@ -42,7 +43,7 @@ pub struct RequestLine {
     /// What was asked.
     pub operation: Operation,
     /// `ok`, or the error's code.
-    pub outcome: String,
+    pub outcome: Cow<'static, str>,
     /// Units charged and kept.
     pub units: u64,
 }
@@ -210,7 +211,11 @@ impl RequestLog {
         let _turn = self.inner.turn.lock().await;
         let waiting = {
             let waiting = self.inner.waiting();
-            let found = waiting.lines.values().flatten().find(|line| line.id == id);
+            let found = waiting
+                .lines
+                .values()
+                .flatten()
+                .find(|line| line.id.as_str() == id);
             found.cloned()
         };
         match waiting {
@@ -266,7 +271,7 @@ mod tests {
 
     fn line(account: &str, n: u32) -> RequestLine {
         RequestLine {
-            id: format!("{account}-{n}"),
+            id: format!("{account}-{n}").into(),
             account: AccountId::from(account),
             at: datetime!(2026-11-27 12:00 UTC) + time::Duration::seconds(n.into()),
             key: KeyId::from("k"),
@@ -292,7 +297,7 @@ mod tests {
         store.set_silent(false);
         let recent = log.recent(&a, 1_000).await.unwrap();
         assert_eq!(recent.len(), 100);
-        assert_eq!(recent.first().unwrap().id, "a-150");
+        assert_eq!(recent.first().unwrap().id.as_str(), "a-150");
         log.flush().await.unwrap();
         let again = log.recent(&a, 1_000).await.unwrap();
         assert_eq!(again, recent);
@@ -301,6 +306,6 @@ mod tests {
         assert_eq!(log.find("a-1").await.unwrap(), None);
         log.note(line("b", 2));
         assert!(log.find("b-2").await.unwrap().is_some());
-        assert_eq!(log.recent(&b, 1).await.unwrap()[0].id, "b-2");
+        assert_eq!(log.recent(&b, 1).await.unwrap()[0].id.as_str(), "b-2");
     }
 }

@@ -1,11 +1,24 @@
 //! The identity of a request.
 
-use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
-/// A request's identifier: fresh for each request, in the answer, the `x-request-id` header and the log.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct RequestId(Box<str>);
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// A request's identifier: fresh for each request, in the answer, the `x-request-id` header and the log. Shared text: a copy costs nothing.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct RequestId(Arc<str>);
+
+impl Serialize for RequestId {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for RequestId {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer).map(Self::from)
+    }
+}
 
 impl RequestId {
     /// The text.

@@ -37,15 +37,27 @@ async fn read_within(
     time: Duration,
 ) -> Result<Bytes, BodyFault> {
     let reading = async {
-        let mut read = BytesMut::new();
+        // Most bodies come in one piece, which is then the body itself.
+        let mut first = Bytes::new();
+        let mut more = BytesMut::new();
         while let Some(piece) = body.next().await {
             let piece = piece.map_err(BodyFault::Broken)?;
-            if piece.len() > most - read.len() {
+            if piece.len() > most - first.len().max(more.len()) {
                 return Err(BodyFault::TooLarge);
             }
-            read.extend_from_slice(&piece);
+            if first.is_empty() && more.is_empty() {
+                first = piece;
+                continue;
+            }
+            if more.is_empty() {
+                more.extend_from_slice(&first);
+            }
+            more.extend_from_slice(&piece);
         }
-        Ok(read.freeze())
+        Ok(match more.is_empty() {
+            true => first,
+            false => more.freeze(),
+        })
     };
     match tokio::time::timeout(time, reading).await {
         Ok(outcome) => outcome,

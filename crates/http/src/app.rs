@@ -25,6 +25,9 @@ use crate::{
     openapi, request, respond,
 };
 
+/// Bytes of an answer that are gathered before they are written; a report's body is one piece, and takes as much memory either way.
+const WRITTEN_AT_ONCE: usize = 1024 * 1024;
+
 /// Says whether this instance can serve, and what it serves from. `Err` is not ready.
 pub type Readiness = Arc<dyn Fn() -> BoxFuture<'static, Result<Value, Value>> + Send + Sync>;
 
@@ -67,7 +70,9 @@ pub fn serve(
     let connections = Connections::watched(limits);
     let server = HttpServer::new(move || app(&api, &wire))
         .workers(workers)
-        // The last piece of a compressed answer must not wait for the acknowledgement of the one before.
+        // A large answer goes out by one call of the system; the last piece of one that does not must not wait for the acknowledgement
+        // of the one before.
+        .h1_write_buffer_size(WRITTEN_AT_ONCE)
         .tcp_nodelay(true)
         .disable_signals()
         .max_connections(limits.each_worker(workers))
@@ -95,7 +100,6 @@ pub fn app(
 > {
     let (wire, traffic) = (Arc::clone(wire), Arc::clone(&api.traffic));
     App::new()
-        .wrap(Compress::default())
         .wrap(from_fn(move |request, next| {
             edge::edge(Arc::clone(&wire), Arc::clone(&traffic), request, next)
         }))
@@ -112,13 +116,16 @@ pub fn routes(config: &mut web::ServiceConfig, api: &Api) {
             brownstone_domain::Method::Get => web::get(),
             brownstone_domain::Method::Post => web::post(),
         };
-        config.service(
-            web::resource(spec.path)
-                .route(route.to(move |req, payload, api| call(operation, req, payload, api)))
-                .default_service(web::to(move |req: HttpRequest| async move {
-                    respond::method_not_allowed(&req, allowed)
-                })),
-        );
+        let resource = web::resource(spec.path)
+            .route(route.to(move |req, payload, api| call(operation, req, payload, api)))
+            .default_service(web::to(move |req: HttpRequest| async move {
+                respond::method_not_allowed(&req, allowed)
+            }));
+        match operation {
+            // A report is there compressed, and no answer of this path passes the compressor for nothing.
+            Operation::LookupProperty => config.service(resource),
+            _ => config.service(resource.wrap(Compress::default())),
+        };
     }
     plain(config, "/healthz", |_, _| {
         Box::pin(async { HttpResponse::Ok().json(json!({"status": "ok"})) })
@@ -190,7 +197,8 @@ fn plain(config: &mut web::ServiceConfig, path: &str, answer: Plain) {
             .route(web::head().to(handler))
             .default_service(web::to(|req: HttpRequest| async move {
                 respond::method_not_allowed(&req, "GET, HEAD")
-            })),
+            }))
+            .wrap(Compress::default()),
     );
 }
 

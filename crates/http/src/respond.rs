@@ -22,16 +22,20 @@ const RATELIMIT: HeaderName = HeaderName::from_static("ratelimit");
 const RATELIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
 /// What stands before the pieces of `data`.
 const HEAD: &[u8] = b"{\"data\":";
+/// What stands between them and `meta`.
+const FOOT: &[u8] = b",\"meta\":";
 const CHALLENGE: HeaderValue = HeaderValue::from_static("Bearer realm=\"brownstone\"");
 
 /// The envelope around a success: the ready pieces, and `meta` behind them. A piece that is there compressed goes out so to whoever takes
 /// that, and nothing is compressed for it.
 pub fn success(request: &HttpRequest, answer: &Answer) -> HttpResponse {
-    let meta = match serde_json::to_vec(&answer.meta) {
-        Ok(meta) => meta,
-        Err(error) => return failure(request, &Failure::internal(error)),
-    };
-    let foot = [b",\"meta\":", &meta[..], b"}"].concat();
+    // Room for the longest of them.
+    let mut foot = Vec::with_capacity(256);
+    foot.extend_from_slice(FOOT);
+    if let Err(error) = serde_json::to_writer(&mut foot, &answer.meta) {
+        return failure(request, &Failure::internal(error));
+    }
+    foot.push(b'}');
     let mut response = HttpResponse::Ok();
     response.content_type("application/json");
     response.insert_header((header::CACHE_CONTROL, "no-store"));
@@ -47,16 +51,21 @@ pub fn success(request: &HttpRequest, answer: &Answer) -> HttpResponse {
         return response.body(pieces.concat());
     };
     response.insert_header((header::VARY, "accept-encoding"));
-    let (before, rest) = answer.data.split_at(packed.place.min(answer.data.len()));
-    let before = [HEAD, &before.concat()].concat();
-    let after = [&rest.get(1..).unwrap_or_default().concat(), &foot[..]].concat();
-    let pieces = if takes_gzip(request) {
+    let mut pieces = Vec::with_capacity(answer.data.len() + 2);
+    if takes_gzip(request) {
         response.insert_header((header::CONTENT_ENCODING, "gzip"));
-        packed.packed.gzip(&before, &after).to_vec()
+        let (before, rest) = answer.data.split_at(packed.place.min(answer.data.len()));
+        let after = rest.get(1..).unwrap_or_default();
+        let mut leading = vec![HEAD];
+        leading.extend(before.iter().map(|piece| &**piece));
+        let mut trailing: Vec<&[u8]> = after.iter().map(|piece| &**piece).collect();
+        trailing.push(&foot);
+        pieces.extend(packed.packed.gzip(&leading, &trailing));
     } else {
-        let tail = rest.first().cloned().unwrap_or_default();
-        vec![before.into(), tail, after.into()]
-    };
+        pieces.push(Bytes::from_static(HEAD));
+        pieces.extend_from_slice(&answer.data);
+        pieces.push(foot.into());
+    }
     response.body(BoxBody::new(Pieces::new(pieces)))
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use actix_web::{
     HttpMessage as _,
     dev::ServiceRequest,
-    middleware::{Next, from_fn},
+    middleware::{Compress, Next, from_fn},
     web,
 };
 use brownstone_service::{Service, body::MAX_BODY_BYTES};
@@ -81,6 +81,12 @@ impl Mcp {
         let guarded = from_fn(move |request: ServiceRequest, next: Next<_>| {
             guard::guard(service.clone(), request, next)
         });
-        config.service(self.bridge.clone().scope_with_path(PATH).wrap(guarded));
+        config.service(
+            self.bridge
+                .clone()
+                .scope_with_path(PATH)
+                .wrap(guarded)
+                .wrap(Compress::default()),
+        );
     }
 }

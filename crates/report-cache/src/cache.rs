@@ -172,6 +172,13 @@ impl ReportCache {
         }))
     }
 
+    /// The report of `key`, where it is in memory and the rules say that it is served.
+    pub fn hot(&self, key: &ReportKey) -> Option<Arc<ReadyReport>> {
+        let report = self.0.hot_report(key)?;
+        self.0.reads.hot.increment(1);
+        Some(report)
+    }
+
     /// The report of `key`: kept, completed or made anew as its age asks.
     ///
     /// The work goes on when the caller leaves; callers that come meanwhile wait for it.
@@ -179,8 +186,7 @@ impl ReportCache {
     /// # Errors
     /// See [`CacheError`].
     pub async fn get_or_assemble(&self, key: ReportKey, assembler: Arc<dyn Assembler>) -> Outcome {
-        if let Some(report) = self.0.hot_report(&key) {
-            self.0.reads.hot.increment(1);
+        if let Some(report) = self.hot(&key) {
             return Ok(report);
         }
         let mut flight = self.join_or_start(key, assembler);

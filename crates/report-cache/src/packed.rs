@@ -17,6 +17,8 @@ const GZIP_HEAD: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff];
 /// Longest stored block of deflate.
 const STORED: usize = 0xffff;
 
+const NONE: &[u8] = &[];
+
 /// Some bytes, compressed for the middle of a gzip member.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Packed {
@@ -82,21 +84,30 @@ impl Packed {
         self.blocks.is_empty()
     }
 
-    /// A gzip member of `before`, what this holds, and `after`, in three pieces. What is compressed anew is nothing; what is copied is
-    /// `before` and `after`.
-    pub fn gzip(&self, before: &[u8], after: &[u8]) -> [Bytes; 3] {
-        let mut head = Vec::with_capacity(GZIP_HEAD.len() + before.len() + 5);
-        head.extend_from_slice(&GZIP_HEAD);
-        store(&mut head, before, false);
+    /// A gzip member of the pieces `before`, what this holds, and the pieces `after`, in three. What is compressed anew is nothing; what is
+    /// copied is `before` and `after`.
+    pub fn gzip(&self, before: &[&[u8]], after: &[&[u8]]) -> [Bytes; 3] {
+        let total = |pieces: &[&[u8]]| pieces.iter().map(|piece| piece.len()).sum::<usize>();
+        let (leading, trailing) = (total(before), total(after));
         let mut crc = Hasher::new();
-        crc.update(before);
+        let mut head = Vec::with_capacity(GZIP_HEAD.len() + leading + 5 * before.len());
+        head.extend_from_slice(&GZIP_HEAD);
+        for piece in before {
+            crc.update(piece);
+            store(&mut head, piece, false);
+        }
         crc.combine(&Hasher::new_with_initial_len(self.crc, self.count));
-        crc.update(after);
-        let mut foot = Vec::with_capacity(after.len() + 5 + 8);
-        store(&mut foot, after, true);
+        let mut foot = Vec::with_capacity(trailing + 5 * (after.len() + 1) + 8);
+        let (last, others) = after.split_last().unwrap_or((&NONE, &[]));
+        for piece in others {
+            crc.update(piece);
+            store(&mut foot, piece, false);
+        }
+        crc.update(last);
+        store(&mut foot, last, true);
         foot.extend_from_slice(&crc.finalize().to_le_bytes());
         // The count is kept modulo 2^32, as the format has it.
-        let count = before.len() as u64 + self.count + after.len() as u64;
+        let count = leading as u64 + self.count + trailing as u64;
         foot.extend_from_slice(&count.to_le_bytes()[..4]);
         [head.into(), self.blocks.clone(), foot.into()]
     }
@@ -139,7 +150,7 @@ mod tests {
         let text = "{\"ecb_violation_number\":\"35784804M\",\"penalty\":5750},".repeat(4_000);
         let packed = Packed::of(text.as_bytes());
         assert!(packed.len() * 20 < text.len(), "{}", packed.len());
-        let member = packed.gzip(b"{\"data\":", b"}").concat();
+        let member = packed.gzip(&[b"{", b"\"data\":"], &[b"", b"}"]).concat();
         assert_eq!(unpacked(&member), format!("{{\"data\":{text}}}").as_bytes());
     }
 
@@ -153,7 +164,7 @@ mod tests {
         }
         for plain in [&noise[..], b"", b"x"] {
             for packed in [Packed::of(plain), Packed::stored(plain)] {
-                let member = packed.gzip(b"a", b"").concat();
+                let member = packed.gzip(&[b"a"], &[]).concat();
                 assert_eq!(unpacked(&member), [b"a", plain].concat());
             }
         }
@@ -166,14 +177,14 @@ mod tests {
             middle in prop::collection::vec(0_u8..4, 0..70_000),
             after in prop::collection::vec(any::<u8>(), 0..400),
         ) {
-            let member = Packed::of(&middle).gzip(&before, &after).concat();
+            let member = Packed::of(&middle).gzip(&[&before], &[&after]).concat();
             prop_assert_eq!(unpacked(&member), [before, middle, after].concat());
         }
 
         #[test]
         fn long_neighbours_are_more_than_one_block(extra in 0_usize..3) {
             let long = vec![b'n'; STORED * 2 + extra];
-            let member = Packed::of(b"middle").gzip(&long, &long).concat();
+            let member = Packed::of(b"middle").gzip(&[&long], &[&long]).concat();
             prop_assert_eq!(unpacked(&member), [&long[..], b"middle", &long[..]].concat());
         }
     }

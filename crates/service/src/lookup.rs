@@ -10,7 +10,7 @@ use brownstone_domain::{
     Units, rentals::RentalsRequest,
 };
 use brownstone_quota::{MemoryQuota, QuotaStore, View};
-use brownstone_report_cache::{Assembler, Assembly, CacheError, ReportCache, Wanted};
+use brownstone_report_cache::{Assembler, Assembly, CacheError, ReadyReport, ReportCache, Wanted};
 use brownstone_sources::{Deadlines, Directory, Registry, Subject};
 use bytes::Bytes;
 use serde::Deserialize;
@@ -212,19 +212,10 @@ impl Lookups {
             bin: building.bin,
             unit_bbl,
         };
-        let assembler = Arc::new(BuildingAssembler {
-            registry: self.registry.clone(),
-            directory: Arc::clone(&self.directory),
-            building: building.clone(),
-            unit_bbl,
-            span: tracing::Span::current(),
-        });
-        let report = self.reports.get_or_assemble(key, assembler).await;
-        let report = report.inspect_err(|error| {
-            if matches!(error, CacheError::Crowded) {
-                crate::metrics::shed("assemblies");
-            }
-        })?;
+        let report = match self.reports.hot(&key) {
+            Some(report) => report,
+            None => self.assembled(key, building).await?,
+        };
         let mut warnings = resolved.warnings.clone();
         let mut tail = report.tail.clone();
         let mut packed = Some(Arc::clone(&report.packed));
@@ -267,6 +258,7 @@ impl Lookups {
         let head = report
             .head(resolved.unit.as_deref(), resolved.matched, warnings)
             .map_err(Failure::internal)?;
+        let plain = !request.include_comps && !request.include_rentals;
         let mut foot = Vec::new();
         for (asked, name, data) in [
             (request.include_comps, "comps", comps),
@@ -279,11 +271,37 @@ impl Lookups {
                 foot.extend_from_slice(data.as_deref().unwrap_or(b"null"));
             }
         }
-        foot.push(b'}');
+        let foot = match plain {
+            true => Bytes::from_static(b"}"),
+            false => {
+                foot.push(b'}');
+                foot.into()
+            }
+        };
         Ok(Data {
-            pieces: vec![head, tail, foot.into()],
+            pieces: vec![head, tail, foot],
             packed: packed.map(|packed| PackedPiece { place: 1, packed }),
         })
+    }
+
+    async fn assembled(
+        &self,
+        key: ReportKey,
+        building: &Building,
+    ) -> Result<Arc<ReadyReport>, Failure> {
+        let assembler = Arc::new(BuildingAssembler {
+            registry: self.registry.clone(),
+            directory: Arc::clone(&self.directory),
+            building: building.clone(),
+            unit_bbl: key.unit_bbl,
+            span: tracing::Span::current(),
+        });
+        let report = self.reports.get_or_assemble(key, assembler).await;
+        Ok(report.inspect_err(|error| {
+            if matches!(error, CacheError::Crowded) {
+                crate::metrics::shed("assemblies");
+            }
+        })?)
     }
 
     /// The comparable sales at their defaults, or why there are none.

@@ -10,6 +10,7 @@ use brownstone_domain::{Clock, ErrorCode, Meta, Operation, RequestId, Surface, U
 use brownstone_quota::{Decision, QuotaStore, Receipt, View};
 use brownstone_report_cache::Packed;
 use bytes::Bytes;
+use time::OffsetDateTime;
 use tracing::Instrument as _;
 
 use crate::{
@@ -213,8 +214,9 @@ impl Service {
             crate::trace::begun(surface, operation, account);
             if let Some((account, key)) = known {
                 let code = failure.code.as_str();
+                let at = self.0.parts.clock.now();
                 self.0
-                    .note(account, key, surface, operation, request_id, code, 0);
+                    .note(account, key, surface, operation, request_id, code, 0, at);
             }
             failure
         })
@@ -231,6 +233,7 @@ impl Service {
     ) {
         crate::trace::begun(surface, operation, Some(&caller.account));
         crate::metrics::failed(operation, surface, failure.code);
+        let at = self.0.parts.clock.now();
         self.0.count(
             caller,
             surface,
@@ -239,11 +242,12 @@ impl Service {
                 failed: 1,
                 ..UsageCounts::default()
             },
+            at,
         );
         let (account, key) = (caller.account.clone(), caller.key.id.clone());
         let code = failure.code.as_str();
         self.0
-            .note(account, key, surface, operation, request_id, code, 0);
+            .note(account, key, surface, operation, request_id, code, 0, at);
     }
 
     /// Sets the gauges, for whoever is about to read them.
@@ -311,7 +315,8 @@ impl Inner {
             },
         };
         crate::trace::charged(counts.units);
-        self.count(&call.caller, call.surface, call.operation, counts);
+        let at = self.parts.clock.now();
+        self.count(&call.caller, call.surface, call.operation, counts, at);
         let code = match &outcome {
             Ok(_) => "ok",
             Err(failure) => failure.code.as_str(),
@@ -324,6 +329,7 @@ impl Inner {
             &call.request_id,
             code,
             counts.units,
+            at,
         );
         outcome
     }
@@ -498,11 +504,18 @@ impl Inner {
         }
     }
 
-    fn count(&self, caller: &Caller, surface: Surface, operation: Operation, counts: UsageCounts) {
+    fn count(
+        &self,
+        caller: &Caller,
+        surface: Surface,
+        operation: Operation,
+        counts: UsageCounts,
+        at: OffsetDateTime,
+    ) {
         self.parts.usage.record(
             UsageKey {
                 account: caller.account.clone(),
-                day: self.parts.clock.now().date(),
+                day: at.date(),
                 key: caller.key.id.clone(),
                 surface,
                 operation,
@@ -519,18 +532,19 @@ impl Inner {
         surface: Surface,
         operation: Operation,
         request_id: &RequestId,
-        outcome: &str,
+        outcome: &'static str,
         units: u64,
+        at: OffsetDateTime,
     ) {
         if let Some(requests) = &self.requests {
             requests.note(RequestLine {
-                id: request_id.as_str().to_owned(),
+                id: request_id.clone(),
                 account,
-                at: self.parts.clock.now(),
+                at,
                 key,
                 surface,
                 operation,
-                outcome: outcome.to_owned(),
+                outcome: outcome.into(),
                 units,
             });
         }

@@ -40,13 +40,13 @@ impl TryFrom<&RequestLine> for RequestRow {
 
     fn try_from(line: &RequestLine) -> Result<Self, Fault> {
         Ok(Self {
-            id: line.id.clone(),
+            id: line.id.as_str().to_owned(),
             account_id: line.account.as_str().to_owned(),
             at: At(line.at),
             key_id: line.key.as_str().to_owned(),
             surface: line.surface.as_str().to_owned(),
             operation: line.operation.spec().name.to_owned(),
-            outcome: line.outcome.clone(),
+            outcome: line.outcome.clone().into_owned(),
             units: i64::try_from(line.units).map_err(|_| Fault::OutOfRange("units"))?,
         })
     }
@@ -61,13 +61,13 @@ impl TryFrom<RequestRow> for RequestLine {
             .iter()
             .find(|surface| surface.as_str() == row.surface);
         Ok(Self {
-            id: row.id,
+            id: row.id.into(),
             account: AccountId::from(row.account_id),
             at: row.at.0,
             key: KeyId::from(row.key_id),
             surface: *surface.ok_or(Fault::Unreadable("surface"))?,
             operation: operation.ok_or(Fault::Unreadable("operation"))?.operation,
-            outcome: row.outcome,
+            outcome: row.outcome.into(),
             units: u64::try_from(row.units).map_err(|_| Fault::Unreadable("units"))?,
         })
     }

@@ -11,13 +11,13 @@ use crate::requests::{RequestLine, RequestStore};
 fn some(account: &AccountId, count: u32) -> Vec<RequestLine> {
     (0..count)
         .map(|n| RequestLine {
-            id: Uuid::now_v7().to_string(),
+            id: Uuid::now_v7().to_string().into(),
             account: account.clone(),
             at: MOMENT + Duration::seconds(i64::from(n)),
             key: KeyId::from("a key"),
             surface: Surface::Mcp,
             operation: Operation::SearchListings,
-            outcome: "rate_limited".to_owned(),
+            outcome: "rate_limited".into(),
             units: u64::from(n),
         })
         .collect()
@@ -39,7 +39,7 @@ pub async fn requests_come_back_whole_and_newest_first(store: &dyn RequestStore)
     let two = store.requests(&account, 2).await.expect("an answer");
     assert_eq!(two.as_slice(), reversed.get(..2).expect("three"));
     let first = lines.first().expect("three");
-    let one = store.request(&first.id).await.expect("an answer");
+    let one = store.request(first.id.as_str()).await.expect("an answer");
     assert_eq!(one.as_ref(), Some(first));
     assert_eq!(store.request("none").await.expect("an answer"), None);
 }

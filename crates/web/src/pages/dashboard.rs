@@ -114,7 +114,7 @@ pub(crate) async fn requests(
         ok: line.outcome == "ok",
         outcome: visible(&line.outcome),
         units: count(line.units),
-        id: visible(&line.id),
+        id: visible(line.id.as_str()),
     };
     Ok(lines.iter().map(asked).collect())
 }
