@@ -1,9 +1,9 @@
 //! Databases of schemas that were released, brought up to date: nothing of what an owner has is lost.
 //!
-//! `tests/fixtures/<last migration>.sql` is a whole database of invented rows, as that schema's program left it. A schema that is released
+//! `tests/fixtures/<database>/<last migration>.sql` is a whole database of invented rows, as that schema's program left it. A schema that is released
 //! adds one, and none is changed.
 
-use std::{path::PathBuf, sync::Arc};
+use std::{path::Path, sync::Arc};
 
 use brownstone_accounts::{Accounts, Environment, Overrides, Role, Tier};
 use brownstone_domain::SystemClock;
@@ -13,13 +13,35 @@ use brownstone_store::{DatabaseKind, Store};
 /// The first schema there was.
 const FIRST: &str = "20261127000000";
 
-fn fixtures() -> Vec<PathBuf> {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures");
-    let entries = std::fs::read_dir(folder).expect("the fixtures");
-    let mut all: Vec<PathBuf> = entries
-        .map(|entry| entry.expect("readable").path())
+/// A database of a schema that was released.
+struct Fixture {
+    /// Its last migration.
+    schema: String,
+    sql: String,
+    is_newest: bool,
+}
+
+/// Those of a kind of database, the oldest first.
+fn fixtures(kind: &str) -> Vec<Fixture> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
+    let entries = std::fs::read_dir(folder.join(kind)).expect("the fixtures");
+    let mut all: Vec<Fixture> = entries
+        .map(|entry| {
+            let path = entry.expect("readable").path();
+            let schema = path.file_stem().expect("a name").to_string_lossy();
+            Fixture {
+                schema: schema.into_owned(),
+                sql: std::fs::read_to_string(&path).expect("text"),
+                is_newest: false,
+            }
+        })
         .collect();
-    all.sort();
+    all.sort_by(|one, other| one.schema.cmp(&other.schema));
+    let schemas: Vec<&str> = all.iter().map(|one| one.schema.as_str()).collect();
+    assert!(schemas.len() > 1 && schemas[0] == FIRST, "{schemas:?}");
+    if let Some(last) = all.last_mut() {
+        last.is_newest = true;
+    }
     all
 }
 
@@ -104,33 +126,39 @@ async fn holds_everything(store: &Store, schema: &str) {
     assert_eq!(verdict.fault, None, "{schema}");
 }
 
-/// The statements are SQLite's; PostgreSQL has the same migrations by the same names.
+/// Brings a database up to date that `fixture` has just made, and looks whether all is there.
+async fn comes_up_to_date(store: &Store, fixture: &Fixture) {
+    let ran = store.migrate().await.expect("it comes up to date");
+    assert!(fixture.is_newest || ran > 0, "{}: {ran}", fixture.schema);
+    holds_everything(store, &fixture.schema).await;
+    assert_eq!(store.migrate().await.expect("up to date"), 0);
+}
+
+#[cfg(feature = "sqlite")]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn every_released_schema_comes_up_to_date_with_all_it_holds() {
+async fn every_released_schema_of_sqlite_comes_up_to_date_with_all_it_holds() {
     use diesel::{Connection as _, connection::SimpleConnection as _};
 
-    let all = fixtures();
-    assert!(
-        all[0].ends_with(format!("{FIRST}.sql")) && all.len() > 1,
-        "{all:?}"
-    );
-    let last = all.len() - 1;
-    for (place, fixture) in all.iter().enumerate() {
-        let schema = fixture
-            .file_stem()
-            .expect("a name")
-            .to_string_lossy()
-            .into_owned();
+    for fixture in fixtures("sqlite") {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = folder.path().join("released.db");
-        let sql = std::fs::read_to_string(fixture).expect("text");
         let mut file = diesel::SqliteConnection::establish(path.to_str().expect("a plain name"));
         let file = file.as_mut().expect("a new file");
-        file.batch_execute(&sql).expect("the fixture is whole");
+        file.batch_execute(&fixture.sql)
+            .expect("the fixture is whole");
         let store = Store::open(&format!("sqlite://{}", path.display())).expect("a file");
-        let ran = store.migrate().await.expect("it comes up to date");
-        assert!(place == last || ran > 0, "{schema}: {ran}");
-        holds_everything(&store, &schema).await;
-        assert_eq!(store.migrate().await.expect("up to date"), 0);
+        comes_up_to_date(&store, &fixture).await;
+    }
+}
+
+#[cfg(feature = "postgres")]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_released_schema_of_postgres_comes_up_to_date_with_all_it_holds() {
+    for fixture in fixtures("postgres") {
+        let Some(held) = crate::harness::postgres_bare().await else {
+            return;
+        };
+        held.sql(&fixture.sql).await;
+        comes_up_to_date(&held, &fixture).await;
     }
 }
