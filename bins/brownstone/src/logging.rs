@@ -7,6 +7,10 @@ use tracing_subscriber::{
 
 use crate::config::{Config, Layers, Origin};
 
+/// What libraries say unasked; a filter that names them hears them. One would write an error for each malformed request, so that a client
+/// could fill a disk.
+const HUSHED: &str = "actix_http=off,actix_server=warn";
+
 /// What must be closed at the end, so that the last spans are sent.
 pub(crate) struct Logging {
     #[cfg(feature = "otel")]
@@ -22,7 +26,8 @@ pub(crate) fn start(layers: &Layers, config: &Config, quiet: bool) -> anyhow::Re
         (true, Origin::Default) => "error",
         _ => layers.get("log"),
     };
-    let filter = EnvFilter::try_new(filter).with_context(|| format!("log is {filter:?}"))?;
+    let filter = EnvFilter::try_new(format!("{HUSHED},{filter}"))
+        .with_context(|| format!("log is {filter:?}"))?;
     let lines = fmt::layer().with_writer(std::io::stderr);
     let lines: Box<dyn Layer<Registry> + Send + Sync> = match layers.get("log_format") {
         "pretty" => lines.with_ansi(false).boxed(),
