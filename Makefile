@@ -83,10 +83,13 @@ check: ## fmt, clippy, rustdoc, tidy, spelling: no warning is let through
 	RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps
 	$(CARGO_TEST) --test tidy
 
+# The server and what measures it, in one command, so that what they share is built once.
+MEASURED := cargo build --locked --profile measure -p brownstone -p brownstone-bench
+
 .PHONY: bench
 bench: ## the parts beside their anchors; PARTS="quota" for some of them; writes docs/benchmarks.md
-	cargo build --locked --profile measure -p brownstone
-	$(WITH_SERVERS) cargo run --locked --profile measure -p brownstone-bench -- $(PARTS) --write docs/benchmarks.md
+	$(MEASURED)
+	$(WITH_SERVERS) target/measure/brownstone-bench $(PARTS) --write docs/benchmarks.md
 
 .PHONY: instructions
 instructions: ## instructions of the hot paths beside the committed ones (ACCEPT=1 takes the new ones); needs valgrind

@@ -17,6 +17,9 @@ use tokio::{
     task::LocalSet,
 };
 
+/// Beyond it, and ten times the load's own time, the server has fallen behind for good.
+const PATIENCE: Duration = Duration::from_secs(30);
+
 /// A load.
 #[derive(Debug)]
 pub(crate) struct Open<'a> {
@@ -29,19 +32,21 @@ pub(crate) struct Open<'a> {
     pub(crate) connections: usize,
 }
 
-/// What came of it: microseconds from when each request was due to its answer's last byte, in order of size.
-#[derive(Debug)]
-pub(crate) struct Latencies(Vec<f64>);
+/// An answer.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Came {
+    /// Which request, counted from the first that was sent.
+    pub(crate) number: usize,
+    pub(crate) status: u16,
+    /// Microseconds from when the request was due to its answer's last byte.
+    pub(crate) took: f64,
+}
 
-impl Latencies {
-    /// The latency that `share` of the requests did not pass.
-    pub(crate) fn at(&self, share: f64) -> f64 {
-        let last = self.0.len().saturating_sub(1);
-        self.0
-            .get((last as f64 * share) as usize)
-            .copied()
-            .unwrap_or(f64::NAN)
-    }
+/// The latency that `share` of the answers did not pass, in microseconds.
+pub(crate) fn percentile(mut took: Vec<f64>, share: f64) -> f64 {
+    took.sort_by(f64::total_cmp);
+    let last = took.len().saturating_sub(1);
+    (took.get((last as f64 * share) as usize).copied()).unwrap_or(f64::NAN)
 }
 
 /// What is due, and who is free to send it.
@@ -49,15 +54,15 @@ impl Latencies {
 struct Desk {
     waiting: VecDeque<(usize, Instant)>,
     free: Vec<mpsc::UnboundedSender<(usize, Instant)>>,
-    took: Vec<f64>,
+    came: Vec<Came>,
 }
 
 impl Open<'_> {
-    /// Runs it on this thread.
+    /// Runs it on this thread; the answers, as they came.
     ///
     /// # Errors
-    /// When a connection breaks or an answer is not 200.
-    pub(crate) fn run(&self) -> anyhow::Result<Latencies> {
+    /// When a connection breaks, or the server falls behind for good.
+    pub(crate) fn run(&self) -> anyhow::Result<Vec<Came>> {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()?;
@@ -65,9 +70,7 @@ impl Open<'_> {
         LocalSet::new().block_on(&runtime, async {
             let mut clients = Vec::new();
             for _ in 0..self.connections {
-                let stream = TcpStream::connect(self.to).await?;
-                stream.set_nodelay(true)?;
-                clients.push(self.client(stream, Rc::clone(&desk)));
+                clients.push(self.client(Rc::clone(&desk)));
             }
             let clients = futures::future::try_join_all(clients);
             tokio::select! {
@@ -75,9 +78,8 @@ impl Open<'_> {
                 ended = self.pace(&desk) => ended,
             }
         })?;
-        let mut took = std::mem::take(&mut desk.borrow_mut().took);
-        took.sort_by(f64::total_cmp);
-        Ok(Latencies(took))
+        let came = std::mem::take(&mut desk.borrow_mut().came);
+        Ok(came)
     }
 
     /// Hands out what is due; ends when all was answered.
@@ -87,10 +89,13 @@ impl Open<'_> {
         let count = (self.rate * self.time.as_secs_f64()) as usize;
         let mut number = 0;
         let mut due = begun;
-        while desk.borrow().took.len() < count {
+        while desk.borrow().came.len() < count {
             ensure!(
-                begun.elapsed() < self.time * 10,
-                "the server does not keep up"
+                begun.elapsed() < self.time * 10 + PATIENCE,
+                "the server does not keep up: {} of {count} answered, {} wait, {} connections are free",
+                desk.borrow().came.len(),
+                desk.borrow().waiting.len(),
+                desk.borrow().free.len()
             );
             while number < count && due <= Instant::now() {
                 let mut desk = desk.borrow_mut();
@@ -108,7 +113,9 @@ impl Open<'_> {
         Ok(())
     }
 
-    async fn client(&self, mut stream: TcpStream, desk: Rc<RefCell<Desk>>) -> anyhow::Result<()> {
+    /// A connection, opened for its first request: a server closes one on which nothing comes.
+    async fn client(&self, desk: Rc<RefCell<Desk>>) -> anyhow::Result<()> {
+        let mut opened = None;
         let (sender, mut asked) = mpsc::unbounded_channel();
         let mut buffer = vec![0; 256 * 1024];
         loop {
@@ -121,43 +128,58 @@ impl Open<'_> {
                 }
             };
             let request = self.requests.get(number % self.requests.len());
+            let stream = match &mut opened {
+                Some(stream) => stream,
+                None => {
+                    let stream = TcpStream::connect(self.to).await?;
+                    stream.set_nodelay(true)?;
+                    opened.insert(stream)
+                }
+            };
             stream.write_all(request.context("a request")?).await?;
-            answer(&mut stream, &mut buffer).await?;
-            desk.borrow_mut()
-                .took
-                .push(due.elapsed().as_secs_f64() * 1e6);
+            let status = answer(stream, &mut buffer).await?;
+            desk.borrow_mut().came.push(Came {
+                number,
+                status,
+                took: due.elapsed().as_secs_f64() * 1e6,
+            });
         }
     }
 }
 
-/// Reads one answer to its last byte.
-async fn answer(stream: &mut TcpStream, buffer: &mut [u8]) -> anyhow::Result<()> {
+/// Reads one answer to its last byte; its status.
+async fn answer(stream: &mut TcpStream, buffer: &mut [u8]) -> anyhow::Result<u16> {
     let mut filled = 0;
-    let mut whole = None;
-    while whole.is_none_or(|whole| filled < whole) {
+    loop {
         let rest = buffer.get_mut(filled..).context("a larger answer")?;
         let read = stream.read(rest).await?;
         ensure!(read > 0, "the connection ended");
         filled += read;
-        if whole.is_none() {
-            whole = length(buffer.get(..filled).unwrap_or_default())?;
+        if let Some((status, whole)) = head(buffer.get(..filled).unwrap_or_default())?
+            && filled >= whole
+        {
+            return Ok(status);
         }
     }
-    Ok(())
 }
 
-/// Bytes of the whole answer, once its head is there.
-fn length(bytes: &[u8]) -> anyhow::Result<Option<usize>> {
+/// The status, and the bytes of the whole answer, once its head is there.
+fn head(bytes: &[u8]) -> anyhow::Result<Option<(u16, usize)>> {
     let Some(end) = bytes.windows(4).position(|four| four == b"\r\n\r\n") else {
         return Ok(None);
     };
     let head = String::from_utf8_lossy(bytes.get(..end).unwrap_or_default()).to_ascii_lowercase();
-    ensure!(head.starts_with("http/1.1 200"), "{head}");
+    let status = head
+        .strip_prefix("http/1.1 ")
+        .and_then(|rest| rest.get(..3));
+    let status = status
+        .and_then(|text| text.parse().ok())
+        .context("a status")?;
     let body = head
         .lines()
         .find_map(|line| line.strip_prefix("content-length:"))
         .context("an answer without a length")?;
-    Ok(Some(end + 4 + body.trim().parse::<usize>()?))
+    Ok(Some((status, end + 4 + body.trim().parse::<usize>()?)))
 }
 
 #[cfg(test)]
@@ -197,11 +219,13 @@ mod tests {
             time: Duration::from_millis(50),
             connections: 1,
         };
-        let latencies = load.run().unwrap();
-        assert_eq!(latencies.0.len(), 50);
-        assert!(latencies.at(0.0) >= 2_000.0);
+        let came = load.run().unwrap();
+        assert_eq!(came.len(), 50);
+        assert!(came.iter().all(|one| one.status == 200));
+        let took: Vec<f64> = came.iter().map(|one| one.took).collect();
+        assert!(percentile(took.clone(), 0.0) >= 2_000.0);
         assert!(
-            latencies.at(1.0) >= 50_000.0,
+            percentile(took, 1.0) >= 50_000.0,
             "the last one waited for all before it"
         );
         assert_eq!(server.join().unwrap(), 50);
@@ -209,10 +233,10 @@ mod tests {
 
     #[test]
     fn an_answer_has_a_length_or_is_refused() {
-        assert_eq!(length(b"HTTP/1.1 200 OK\r\n").unwrap(), None);
-        let whole = b"HTTP/1.1 200 OK\r\ncontent-length: 7\r\n\r\n";
-        assert_eq!(length(whole).unwrap(), Some(whole.len() + 7));
-        assert!(length(b"HTTP/1.1 503 No\r\nContent-Length: 0\r\n\r\n").is_err());
-        assert!(length(b"HTTP/1.1 200 OK\r\n\r\n").is_err());
+        assert_eq!(head(b"HTTP/1.1 200 OK\r\n").unwrap(), None);
+        let whole = b"HTTP/1.1 503 No\r\ncontent-length: 7\r\n\r\n";
+        assert_eq!(head(whole).unwrap(), Some((503, whole.len() + 7)));
+        assert!(head(b"HTTP/1.1 no OK\r\nContent-Length: 0\r\n\r\n").is_err());
+        assert!(head(b"HTTP/1.1 200 OK\r\n\r\n").is_err());
     }
 }

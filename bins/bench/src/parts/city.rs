@@ -57,8 +57,8 @@ const ASKED: usize = 5_000;
 const BODIES: u64 = 64;
 
 /// An address that people type, and the name its report is kept under.
-struct Known {
-    text: String,
+pub(super) struct Known {
+    pub(super) text: String,
     key: String,
 }
 
@@ -68,15 +68,8 @@ fn run() -> anyhow::Result<Vec<Row>> {
     let runtime = tokio::runtime::Runtime::new()?;
     let sources = runtime.block_on(SampleCity::start(([127, 0, 0, 1], 0).into()))?;
     let city = City::new()?;
-    let release = at.join("release");
-    fs::create_dir(&release)?;
-    city.write(&release)?;
-    let deployment = Deployment {
-        folder: at.to_owned(),
-        sources: sources.url(),
-    };
-    deployment.operator("none", &["import", "pad", &release.display().to_string()])?;
-    let known = known(&city, &deployment.index()?)?;
+    let deployment = Deployment::of(at, &city, sources.url())?;
+    let known = known(&city, &deployment.index()?, REPORTS)?;
     ensure!(known.len() >= ASKED, "{} buildings are known", known.len());
 
     // One report as the program itself makes it: its registry's mark is in it.
@@ -145,8 +138,8 @@ fn run() -> anyhow::Result<Vec<Row>> {
     ])
 }
 
-/// Addresses without a unit, each of another building.
-fn known(city: &City, resolver: &Resolver) -> anyhow::Result<Vec<Known>> {
+/// At most `most` addresses without a unit, each of another building.
+pub(super) fn known(city: &City, resolver: &Resolver, most: usize) -> anyhow::Result<Vec<Known>> {
     let mut seen = HashSet::new();
     let mut known = Vec::new();
     for text in city.texts() {
@@ -163,7 +156,7 @@ fn known(city: &City, resolver: &Resolver) -> anyhow::Result<Vec<Known>> {
                 key,
             });
         }
-        if known.len() >= REPORTS {
+        if known.len() >= most {
             break;
         }
     }
@@ -216,12 +209,25 @@ fn records(size: usize, random: &mut Random) -> anyhow::Result<Box<RawValue>> {
 }
 
 /// Where it all lies.
-struct Deployment {
+pub(super) struct Deployment {
     folder: PathBuf,
     sources: String,
 }
 
 impl Deployment {
+    /// In `folder`, on the addresses of `city`; publishers answer at `sources`.
+    pub(super) fn of(folder: &Path, city: &City, sources: String) -> anyhow::Result<Self> {
+        let release = folder.join("release");
+        fs::create_dir(&release)?;
+        city.write(&release)?;
+        let deployment = Self {
+            folder: folder.to_owned(),
+            sources,
+        };
+        deployment.operator("none", &["import", "pad", &release.display().to_string()])?;
+        Ok(deployment)
+    }
+
     fn database(&self, name: &str) -> PathBuf {
         self.folder.join(format!("{name}.db"))
     }
@@ -258,7 +264,7 @@ impl Deployment {
         Ok(String::from_utf8(output.stdout)?.trim().to_owned())
     }
 
-    fn index(&self) -> anyhow::Result<Resolver> {
+    pub(super) fn index(&self) -> anyhow::Result<Resolver> {
         let files = fs::read_dir(self.folder.join("data"))?;
         for file in files {
             if let Ok(resolver) = Resolver::open(file?.path()) {
@@ -313,7 +319,7 @@ impl Deployment {
         Ok(())
     }
 
-    fn serve(&self, name: &str) -> anyhow::Result<Server> {
+    pub(super) fn serve(&self, name: &str) -> anyhow::Result<Server> {
         let begun = Instant::now();
         let mut child = self
             .command(name)?
@@ -377,7 +383,7 @@ fn is_ready(to: &str) -> bool {
     ask().unwrap_or(false)
 }
 
-struct Server {
+pub(super) struct Server {
     running: Running,
     url: String,
     key: String,
@@ -386,16 +392,25 @@ struct Server {
 }
 
 impl Server {
-    fn lookup(&self, text: &str) -> anyhow::Result<()> {
+    /// Where it listens, `host:port`.
+    pub(super) fn address(&self) -> &str {
+        self.url.trim_start_matches("http://")
+    }
+
+    /// A lookup, as it is sent.
+    pub(super) fn request(&self, text: &str, connection: &str) -> Vec<u8> {
         let body = json!({ "address": text }).to_string();
-        let mut stream = TcpStream::connect(self.url.trim_start_matches("http://"))?;
-        write!(
-            stream,
-            "POST /v1/lookup HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer {}\r\nContent-Type: application/json\r\n\
-             Content-Length: {}\r\nConnection: close\r\n\r\n{body}",
-            self.key,
-            body.len()
-        )?;
+        let (key, length) = (&self.key, body.len());
+        format!(
+            "POST /v1/lookup HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer {key}\r\nContent-Type: application/json\r\n\
+             Content-Length: {length}\r\nConnection: {connection}\r\n\r\n{body}"
+        )
+        .into_bytes()
+    }
+
+    pub(super) fn lookup(&self, text: &str) -> anyhow::Result<()> {
+        let mut stream = TcpStream::connect(self.address())?;
+        stream.write_all(&self.request(text, "close"))?;
         let mut answer = Vec::new();
         stream.read_to_end(&mut answer)?;
         let head = String::from_utf8_lossy(answer.get(..200).unwrap_or(&answer)).into_owned();

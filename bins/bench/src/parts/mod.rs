@@ -4,6 +4,7 @@ pub(crate) mod address;
 mod city;
 mod fan_out;
 mod listings;
+mod overload;
 mod quota;
 mod report_page;
 mod sales;
@@ -34,6 +35,7 @@ pub(crate) const PARTS: &[Part] = &[
     listings::PART,
     warm::PART,
     city::PART,
+    overload::PART,
     report_page::PART,
     sales::PART,
 ];

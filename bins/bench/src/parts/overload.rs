@@ -1,0 +1,244 @@
+//! More calls than the server can take.
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, bail, ensure};
+use brownstone_sample_city::SampleCity;
+
+use super::{
+    Part,
+    address::City,
+    city::{Deployment, Known, Server, known},
+};
+use crate::{
+    open::{Came, Open, percentile},
+    row::{Figure, Row, Wanted},
+};
+
+pub(crate) const PART: Part = Part {
+    name: "overload",
+    tells: "the server under 50 to 400 % of what it can take, warm lookups beside cold ones",
+    about: "\
+The release server on a made-up address release of 1.3 million ranges, its publishers in the load's own process. One call in twenty asks for a building that nobody
+asked for before, all others for one whose report is in memory. Capacity is what 64 connections get that ask again as soon as they were answered. Then an open load, 20
+seconds each: a call begins when it is due, and is timed from that moment, over 256 connections. Goodput is answers of 200; whoever is turned away gets 429 or 503. The load's
+generator and the publishers share the two cores with the server.",
+    run,
+};
+
+/// Each load's time.
+const SECONDS: u64 = 20;
+
+/// Shares of the capacity.
+const LOADS: [f64; 4] = [0.5, 1.0, 2.0, 4.0];
+
+/// One call in so many is for a building that nobody asked for.
+const COLD_IN: usize = 20;
+
+/// Calls that the capacity is taken from.
+const CALIBRATION: usize = 4_000;
+
+/// Connections of that, as many as an account may have calls in flight.
+const IN_FLIGHT: usize = 64;
+
+/// Connections of a load.
+const CONNECTIONS: usize = 256;
+
+/// Buildings that may be asked for once.
+const BUILDINGS: usize = 150_000;
+
+/// Within so many seconds all must be as before.
+const RECOVERY: u64 = 5;
+
+/// What came of a load.
+struct Outcome {
+    offered: f64,
+    goodput: f64,
+    /// The 99th percentile of warm lookups that succeeded, in microseconds.
+    warm: f64,
+    turned_away: usize,
+    others: usize,
+}
+
+struct Mix<'a> {
+    server: &'a Server,
+    warm: &'a Known,
+    cold: std::slice::Iter<'a, Known>,
+}
+
+impl Mix<'_> {
+    fn requests(&mut self, count: usize) -> anyhow::Result<Vec<Vec<u8>>> {
+        (0..count)
+            .map(|number| {
+                let known = match number % COLD_IN {
+                    0 => self.cold.next().context("more buildings")?,
+                    _ => self.warm,
+                };
+                Ok(self.server.request(&known.text, "keep-alive"))
+            })
+            .collect()
+    }
+
+    fn load(
+        &mut self,
+        rate: f64,
+        time: Duration,
+        connections: usize,
+    ) -> anyhow::Result<(Vec<Came>, f64)> {
+        let requests = self.requests((rate * time.as_secs_f64()) as usize)?;
+        let load = Open {
+            to: self.server.address().parse()?,
+            requests: &requests,
+            rate,
+            time,
+            connections,
+        };
+        let begun = Instant::now();
+        let came = load.run()?;
+        Ok((came, begun.elapsed().as_secs_f64()))
+    }
+
+    /// Successes a second of as many calls at once as an account may have.
+    fn capacity(&mut self) -> anyhow::Result<f64> {
+        // All are due at once: each connection sends the next as soon as it has its answer.
+        let time = Duration::from_millis(1);
+        let (came, took) = self.load(CALIBRATION as f64 * 1e3, time, IN_FLIGHT)?;
+        Ok(successes(&came) as f64 / took)
+    }
+
+    fn under(&mut self, rate: f64, time: Duration) -> anyhow::Result<(Outcome, Vec<Came>)> {
+        let (came, took) = self.load(rate, time, CONNECTIONS)?;
+        let of = |wanted: fn(u16) -> bool| came.iter().filter(|one| wanted(one.status)).count();
+        let outcome = Outcome {
+            offered: rate,
+            goodput: successes(&came) as f64 / took,
+            warm: percentile(warm_ones(&came), 0.99),
+            turned_away: of(|status| matches!(status, 429 | 503)),
+            others: of(|status| !matches!(status, 200 | 429 | 503)),
+        };
+        Ok((outcome, came))
+    }
+}
+
+fn successes(came: &[Came]) -> usize {
+    came.iter().filter(|one| one.status == 200).count()
+}
+
+/// How long the warm lookups took that succeeded.
+fn warm_ones(came: &[Came]) -> Vec<f64> {
+    came.iter()
+        .filter(|one| one.number % COLD_IN != 0 && one.status == 200)
+        .map(|one| one.took)
+        .collect()
+}
+
+fn run() -> anyhow::Result<Vec<Row>> {
+    let folder = tempfile::tempdir()?;
+    let runtime = tokio::runtime::Runtime::new()?;
+    let sources = runtime.block_on(SampleCity::start(([127, 0, 0, 1], 0).into()))?;
+    let city = City::new()?;
+    let deployment = Deployment::of(folder.path(), &city, sources.url())?;
+    let known = known(&city, &deployment.index()?, BUILDINGS)?;
+    let server = deployment.serve("overload")?;
+    let (warm, cold) = known.split_first().context("a building")?;
+    server.lookup(&warm.text)?;
+    let mut mix = Mix {
+        server: &server,
+        warm,
+        cold: cold.iter(),
+    };
+    // The first brings connections and tables to where they will be.
+    mix.capacity()?;
+    let capacity = mix.capacity()?;
+    let whole = Duration::from_secs(SECONDS);
+    let mut outcomes = Vec::new();
+    for share in LOADS {
+        outcomes.push(mix.under(capacity * share, whole)?.0);
+    }
+    let [half, .., most] = &outcomes[..] else {
+        bail!("no load")
+    };
+    let (_, after) = mix.under(capacity / 2.0, Duration::from_secs(RECOVERY))?;
+    let last = (capacity / 2.0 * (RECOVERY - 1) as f64) as usize;
+    let last: Vec<Came> = (after.into_iter())
+        .filter(|one| one.number >= last)
+        .collect();
+    ensure!(!last.is_empty(), "nothing came in the last second");
+    let recovered = percentile(warm_ones(&last), 0.99);
+
+    let peak = (outcomes.iter()).fold(0.0_f64, |peak, one| peak.max(one.goodput));
+    let mut rows = vec![Row::alone(
+        PART.name,
+        "capacity, one call in twenty cold",
+        Figure::new(capacity, "calls/s"),
+    )];
+    for (outcome, share) in outcomes.iter().zip(LOADS) {
+        let percent = share * 100.0;
+        rows.push(
+            Row::alone(
+                PART.name,
+                format!(
+                    "{percent:.0} %: goodput ({} turned away, {} other errors)",
+                    outcome.turned_away, outcome.others
+                ),
+                Figure::new(outcome.goodput, "calls/s"),
+            )
+            .beside(
+                "offered",
+                Figure::new(outcome.offered, "calls/s"),
+                outcome.goodput / outcome.offered,
+            ),
+        );
+        rows.push(
+            Row::alone(
+                PART.name,
+                format!("{percent:.0} %: warm lookups that succeeded, 99th percentile"),
+                Figure::new(outcome.warm / 1e3, "ms"),
+            )
+            .beside(
+                "at 50 %",
+                Figure::new(half.warm / 1e3, "ms"),
+                outcome.warm / half.warm,
+            ),
+        );
+    }
+    let others: usize = outcomes.iter().map(|one| one.others).sum();
+    rows.extend([
+        Row::alone(
+            PART.name,
+            "goodput at 400 % over the peak",
+            Figure::new(most.goodput, "calls/s"),
+        )
+        .beside("peak", Figure::new(peak, "calls/s"), most.goodput / peak)
+        .wanted(Wanted::at_least(most.goodput / peak, 0.8)),
+        Row::alone(
+            PART.name,
+            "99th percentile of warm lookups at 400 %",
+            Figure::new(most.warm / 1e3, "ms"),
+        )
+        .beside(
+            "at 50 %",
+            Figure::new(half.warm / 1e3, "ms"),
+            most.warm / half.warm,
+        )
+        .wanted(Wanted::at_most(most.warm / half.warm, 3.0)),
+        Row::alone(
+            PART.name,
+            "errors but 429 and 503",
+            Figure::new(others as f64, "calls"),
+        )
+        .wanted(Wanted::at_most(others as f64, 0.0)),
+        Row::alone(
+            PART.name,
+            "99th percentile of warm lookups in the fifth second after, at 50 %",
+            Figure::new(recovered / 1e3, "ms"),
+        )
+        .beside(
+            "before",
+            Figure::new(half.warm / 1e3, "ms"),
+            recovered / half.warm,
+        )
+        .wanted(Wanted::at_most(recovered / half.warm, 1.5)),
+    ]);
+    Ok(rows)
+}
