@@ -1,9 +1,9 @@
 //! When keys were last used: noted in memory by the call, written by a task, so that no call waits for it.
 
-use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use foldhash::HashMap;
 use time::OffsetDateTime;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, MissedTickBehavior, interval_at};

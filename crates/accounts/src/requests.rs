@@ -2,12 +2,13 @@
 //! what was asked about.
 
 use std::borrow::Cow;
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
 use brownstone_domain::{Operation, RequestId, Surface};
+use foldhash::HashMap;
 use time::OffsetDateTime;
 use tokio::sync::{Mutex as Turn, mpsc, oneshot};
 use tokio::time::{MissedTickBehavior, interval};

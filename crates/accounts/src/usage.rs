@@ -1,9 +1,9 @@
 //! Usage counters: counted in memory by the call, written behind by a task, read as if they had been written at once.
 
-use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use foldhash::{HashMap, HashMapExt as _};
 use time::Date;
 use tokio::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard, mpsc, oneshot};
 use tokio::time::{MissedTickBehavior, interval};

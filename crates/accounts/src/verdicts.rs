@@ -92,7 +92,7 @@ impl Dated {
     }
 }
 
-type Remembered = moka::sync::Cache<KeyHash, Dated>;
+type Remembered = moka::sync::Cache<KeyHash, Dated, foldhash::fast::RandomState>;
 
 /// The cache. One read at a time for a key; callers that come meanwhile wait for it.
 pub(crate) struct Verdicts {
@@ -113,7 +113,7 @@ impl Verdicts {
             moka::sync::Cache::builder()
                 .max_capacity(capacity)
                 .time_to_live(2 * GOOD_IN_SILENCE)
-                .build()
+                .build_with_hasher(foldhash::fast::RandomState::default())
         };
         Self {
             store,

@@ -37,9 +37,10 @@ const EXPOSED_HEADERS: HeaderValue =
 const ANY: HeaderValue = HeaderValue::from_static("*");
 const PREFLIGHT_SECONDS: HeaderValue = HeaderValue::from_static("3600");
 
-/// How a request failed, for the log line; what is known of the call stands in its span.
-#[derive(Debug, Clone, Default)]
+/// What a request carries with it: its identity, and how it failed, for the log line. What is known of the call stands in its span.
+#[derive(Debug, Clone)]
 pub struct CallFacts {
+    id: RequestId,
     /// Error code.
     pub code: Option<&'static str>,
     /// What only the log may know of a failure.
@@ -75,8 +76,8 @@ impl Traffic {
 
 /// The identity of this request; the edge made it.
 pub fn request_id(request: &HttpRequest) -> RequestId {
-    match request.extensions().get::<RequestId>() {
-        Some(id) => id.clone(),
+    match request.extensions().get::<CallFacts>() {
+        Some(facts) => facts.id.clone(),
         None => RequestId::from("unknown"),
     }
 }
@@ -98,13 +99,17 @@ pub(crate) async fn edge(
     if is_preflight(&request) {
         return Ok(request.into_response(preflight()));
     }
-    let id = RequestId::from(uuid::Uuid::now_v7().to_string());
+    let mut text = uuid::Uuid::encode_buffer();
+    let id = RequestId::from(&*uuid::Uuid::now_v7().hyphenated().encode_lower(&mut text));
     let header = HeaderValue::from_str(id.as_str()).ok();
     let client_request_id = client_request_id(request.headers());
     let origin = request.headers().contains_key(header::ORIGIN);
     let span = brownstone_service::request_span!("request", id);
-    request.extensions_mut().insert(id);
-    request.extensions_mut().insert(CallFacts::default());
+    request.extensions_mut().insert(CallFacts {
+        id,
+        code: None,
+        internal: None,
+    });
     let method = request.method().clone();
     let begun = Instant::now();
     let mut response = match refusal(request.method(), request.uri()) {
@@ -134,12 +139,15 @@ pub(crate) async fn edge(
         headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, EXPOSED_HEADERS);
     }
     wire.answered(response.status().as_u16(), begun.elapsed());
-    // The matched route, never the path as sent: a path may hold anything.
-    let route = response.request().match_pattern();
-    let (sent, route) = (client_request_id.as_deref(), route.as_deref());
-    span.in_scope(|| log(&response, &method, route, sent, begun));
-    let status = response.status().as_u16();
-    brownstone_service::trace::answered(&span, method.as_str(), route, status);
+    // A line of the log is within a span; where neither is wanted, nothing is made ready for them.
+    if !span.is_disabled() || response.status().is_server_error() {
+        // The matched route, never the path as sent: a path may hold anything.
+        let route = response.request().match_pattern();
+        let (sent, route) = (client_request_id.as_deref(), route.as_deref());
+        span.in_scope(|| log(&response, &method, route, sent, begun));
+        let status = response.status().as_u16();
+        brownstone_service::trace::answered(&span, method.as_str(), route, status);
+    }
     Ok(response)
 }
 
@@ -150,20 +158,19 @@ fn log(
     client_request_id: Option<&str>,
     begun: Instant,
 ) {
-    let facts = response
-        .request()
-        .extensions_mut()
-        .remove::<CallFacts>()
-        .unwrap_or_default();
+    let facts = response.request().extensions_mut().remove::<CallFacts>();
+    let (code, reason) = facts.map_or((None, None), |facts| (facts.code, facts.internal));
     let millis = begun.elapsed().as_secs_f64() * 1_000.0;
     let status = response.status().as_u16();
-    if status >= 500 {
+    // Whoever looks after the process hears 503 while it ends, and a caller who is turned away hears it, too: neither is a fault.
+    let expected = status == 503 && reason.is_none();
+    if status >= 500 && !expected {
         tracing::error!(
-            status, %method, route, millis, client_request_id, code = facts.code, reason = facts.internal, "call failed"
+            status, %method, route, millis, client_request_id, code, reason, "call failed"
         );
     } else {
         tracing::info!(
-            status, %method, route, millis, client_request_id, code = facts.code, reason = facts.internal, "call"
+            status, %method, route, millis, client_request_id, code, reason, "call"
         );
     }
 }

@@ -79,6 +79,9 @@ fn content_type(headers: &HeaderMap) -> ContentType {
     let Some(value) = headers.get(header::CONTENT_TYPE) else {
         return ContentType::Missing;
     };
+    if value == "application/json" {
+        return ContentType::Json;
+    }
     let text = String::from_utf8_lossy(value.as_bytes());
     let mut parts = text.split(';').map(str::trim);
     let json = parts

@@ -132,7 +132,7 @@ struct Inner {
     clock: Arc<dyn Clock>,
     registry: RegistryView,
     config: CacheConfig,
-    hot: moka::sync::Cache<ReportKey, Hot>,
+    hot: moka::sync::Cache<ReportKey, Hot, foldhash::fast::RandomState>,
     failed: moka::sync::Cache<ReportKey, OffsetDateTime>,
     flights: Flights,
     assemblies: Semaphore,
@@ -156,7 +156,7 @@ impl ReportCache {
             .weigher(|_, Hot { report, .. }: &Hot| {
                 u32::try_from(report.tail.len() + report.packed.len() + 1024).unwrap_or(u32::MAX)
             })
-            .build();
+            .build_with_hasher(foldhash::fast::RandomState::default());
         Self(Arc::new(Inner {
             store,
             lease,

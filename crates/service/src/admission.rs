@@ -1,11 +1,9 @@
 //! Bounds on calls in flight: for the process and for an account.
 
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use brownstone_accounts::AccountId;
+use foldhash::HashMap;
 
 /// The bounds.
 #[derive(Debug, Clone, Copy)]

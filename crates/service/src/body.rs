@@ -74,7 +74,8 @@ pub fn parse(bytes: &[u8], spec: &OperationSpec) -> Result<Map<String, Value>, B
             shorten(&key)
         ));
     }
-    if depth(text) > MAX_DEPTH {
+    // Each level has two brackets.
+    if text.len() > 2 * MAX_DEPTH && depth(text) > MAX_DEPTH {
         return fault(too_deep());
     }
     Ok(object)

@@ -146,7 +146,7 @@ impl Lookups {
         match (resolved.unit_bbl, &resolved.unit, resolved.building.bbl) {
             (Some(unit_bbl), _, _) => UnitLot::Known(unit_bbl),
             (None, Some(unit), Some(bbl)) if bbl.is_billing_lot() => {
-                self.units.find(bbl, unit).await
+                Box::pin(self.units.find(bbl, unit)).await
             }
             (None, _, _) => UnitLot::None,
         }
@@ -214,7 +214,7 @@ impl Lookups {
         };
         let report = match self.reports.hot(&key) {
             Some(report) => report,
-            None => self.assembled(key, building).await?,
+            None => Box::pin(self.assembled(key, building)).await?,
         };
         let mut warnings = resolved.warnings.clone();
         let mut tail = report.tail.clone();
@@ -240,14 +240,14 @@ impl Lookups {
         }
         let mut comps = None;
         if request.include_comps {
-            match self.comps_of(&request.address, resolved, unit_bbl).await {
+            match Box::pin(self.comps_of(&request.address, resolved, unit_bbl)).await {
                 Ok(bytes) => comps = Some(bytes),
                 Err(warning) => warnings.push(warning.into()),
             }
         }
         let mut rentals = None;
         if request.include_rentals {
-            match self.rentals_of(&request.address, resolved).await {
+            match Box::pin(self.rentals_of(&request.address, resolved)).await {
                 Ok(bytes) => rentals = Some(bytes),
                 Err(warning) => warnings.push(warning.into()),
             }

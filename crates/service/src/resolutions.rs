@@ -23,7 +23,7 @@ type Answer = Result<Arc<Resolved>, ResolveError>;
 pub struct Resolutions {
     geocoder: Arc<dyn Geocoder>,
     clock: Arc<dyn Clock>,
-    known: moka::sync::Cache<Box<str>, Known>,
+    known: moka::sync::Cache<Box<str>, Known, foldhash::fast::RandomState>,
     /// Counts what was forgotten. An answer that was asked for before counts no more, even where it comes in after.
     age: Arc<AtomicU64>,
 }
@@ -42,7 +42,9 @@ impl Resolutions {
         Self {
             geocoder,
             clock,
-            known: moka::sync::Cache::new(CAPACITY),
+            known: moka::sync::Cache::builder()
+                .max_capacity(CAPACITY)
+                .build_with_hasher(foldhash::fast::RandomState::default()),
             age: Arc::default(),
         }
     }

@@ -349,7 +349,7 @@ impl Inner {
             }
         };
         if matches!(request, Request::Usage) {
-            return self.usage(call).await;
+            return Box::pin(self.usage(call)).await;
         }
         let (receipt, view) = self.charge(call).await?;
         let work = self.perform(&request, call, &view);
@@ -368,29 +368,36 @@ impl Inner {
 
     /// Step 8: the operation itself. Its charge is settled by the caller.
     async fn perform(&self, request: &Request, call: &Call, view: &View) -> Result<Data, Failure> {
-        let plain = match request {
-            Request::Lookup(request) => {
-                return self.parts.lookups.lookup(request, &call.caller, view).await;
-            }
-            Request::Comps(request) => self.parts.lookups.comps(request, &call.caller, view).await,
-            Request::Rentals(request) => {
-                self.parts
-                    .lookups
-                    .rentals(request, &call.caller, view)
-                    .await
-            }
+        let (lookups, caller) = (&self.parts.lookups, &call.caller);
+        match request {
+            Request::Lookup(request) => lookups.lookup(request, caller, view).await,
+            // In a box: the largest of them would be the size of every call.
+            others => Box::pin(self.perform_plain(others, caller, view)).await,
+        }
+    }
+
+    async fn perform_plain(
+        &self,
+        request: &Request,
+        caller: &Caller,
+        view: &View,
+    ) -> Result<Data, Failure> {
+        let (lookups, clock) = (&self.parts.lookups, self.parts.clock.as_ref());
+        let pieces = match request {
+            Request::Comps(request) => lookups.comps(request, caller, view).await,
+            Request::Rentals(request) => lookups.rentals(request, caller, view).await,
             Request::Search(request, area) => {
-                let clock = self.parts.clock.as_ref();
                 crate::search::answer(&self.parts.listings, clock, request, area).await
             }
             Request::Updates(request, area) => {
-                let now = self.parts.clock.now();
-                crate::updates::answer(&self.parts.listings, now, request, area).await
+                crate::updates::answer(&self.parts.listings, clock.now(), request, area).await
             }
             Request::Rates(request) => crate::rates::answer(&self.parts.rates, request).await,
-            Request::Usage => Err(Failure::internal("usage is answered without a charge")),
+            Request::Lookup(_) | Request::Usage => {
+                Err(Failure::internal("this operation has a way of its own"))
+            }
         };
-        plain.map(Data::from)
+        pieces.map(Data::from)
     }
 
     fn read(&self, call: &Call) -> Result<Request, Failure> {
