@@ -9,6 +9,7 @@ use actix_web::{
     App, Error, HttpRequest, HttpResponse, HttpServer,
     body::MessageBody,
     dev::{ServerHandle, ServiceFactory, ServiceRequest, ServiceResponse},
+    guard,
     http::header,
     middleware::{Compress, from_fn},
     web,
@@ -22,11 +23,13 @@ use serde_json::{Value, json};
 use crate::{
     edge::{self, Traffic},
     metrics::Wire,
-    openapi, request, respond,
+    openapi,
+    pieces::is_ready,
+    request, respond,
 };
 
 /// Bytes of an answer that are gathered before they are written; a report's body is one piece, and takes as much memory either way.
-const WRITTEN_AT_ONCE: usize = 1024 * 1024;
+const WRITTEN_AT_ONCE: usize = 128 * 1024;
 
 /// Says whether this instance can serve, and what it serves from. `Err` is not ready.
 pub type Readiness = Arc<dyn Fn() -> BoxFuture<'static, Result<Value, Value>> + Send + Sync>;
@@ -112,20 +115,23 @@ pub fn routes(config: &mut web::ServiceConfig, api: &Api) {
     for operation in BUILT {
         let spec = operation.spec();
         let allowed = spec.method.as_str();
-        let route = match spec.method {
-            brownstone_domain::Method::Get => web::get(),
-            brownstone_domain::Method::Post => web::post(),
+        let resource = || {
+            let method = match spec.method {
+                brownstone_domain::Method::Get => web::get(),
+                brownstone_domain::Method::Post => web::post(),
+            };
+            web::resource(spec.path)
+                .route(method.to(move |req, payload, api| call(operation, req, payload, api)))
+                .default_service(web::to(move |req: HttpRequest| async move {
+                    respond::method_not_allowed(&req, allowed)
+                }))
         };
-        let resource = web::resource(spec.path)
-            .route(route.to(move |req, payload, api| call(operation, req, payload, api)))
-            .default_service(web::to(move |req: HttpRequest| async move {
-                respond::method_not_allowed(&req, allowed)
-            }));
-        match operation {
-            // A report is there compressed, and no answer of this path passes the compressor for nothing.
-            Operation::LookupProperty => config.service(resource),
-            _ => config.service(resource.wrap(Compress::default())),
-        };
+        if operation == Operation::LookupProperty {
+            // A report is there compressed: no answer passes the compressor for nothing.
+            let ready = guard::fn_guard(|context| is_ready(context.head().headers()));
+            config.service(resource().guard(ready));
+        }
+        config.service(resource().wrap(Compress::default()));
     }
     plain(config, "/healthz", |_, _| {
         Box::pin(async { HttpResponse::Ok().json(json!({"status": "ok"})) })

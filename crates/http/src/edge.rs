@@ -37,10 +37,9 @@ const EXPOSED_HEADERS: HeaderValue =
 const ANY: HeaderValue = HeaderValue::from_static("*");
 const PREFLIGHT_SECONDS: HeaderValue = HeaderValue::from_static("3600");
 
-/// What a request carries with it: its identity, and how it failed, for the log line. What is known of the call stands in its span.
-#[derive(Debug, Clone)]
+/// How a request failed, for the log line; what is known of the call stands in its span.
+#[derive(Debug, Clone, Default)]
 pub struct CallFacts {
-    id: RequestId,
     /// Error code.
     pub code: Option<&'static str>,
     /// What only the log may know of a failure.
@@ -76,8 +75,8 @@ impl Traffic {
 
 /// The identity of this request; the edge made it.
 pub fn request_id(request: &HttpRequest) -> RequestId {
-    match request.extensions().get::<CallFacts>() {
-        Some(facts) => facts.id.clone(),
+    match request.extensions().get::<RequestId>() {
+        Some(id) => id.clone(),
         None => RequestId::from("unknown"),
     }
 }
@@ -105,11 +104,8 @@ pub(crate) async fn edge(
     let client_request_id = client_request_id(request.headers());
     let origin = request.headers().contains_key(header::ORIGIN);
     let span = brownstone_service::request_span!("request", id);
-    request.extensions_mut().insert(CallFacts {
-        id,
-        code: None,
-        internal: None,
-    });
+    // The transports beside this one read it, too.
+    request.extensions_mut().insert(id);
     let method = request.method().clone();
     let begun = Instant::now();
     let mut response = match refusal(request.method(), request.uri()) {

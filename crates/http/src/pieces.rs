@@ -7,9 +7,8 @@ use std::{
 };
 
 use actix_web::{
-    HttpRequest,
     body::{BodySize, MessageBody},
-    http::header,
+    http::header::{self, HeaderMap},
 };
 use bytes::Bytes;
 
@@ -45,9 +44,15 @@ impl MessageBody for Pieces {
     }
 }
 
+/// Whether what is there compressed, or the body as it is, is all that the caller can be sent: the compressor has nothing to do.
+pub(crate) fn is_ready(headers: &HeaderMap) -> bool {
+    let sent = headers.get(header::ACCEPT_ENCODING);
+    sent.is_none_or(|sent| sent == "identity") || takes_gzip(headers)
+}
+
 /// Whether the caller takes gzip at least as gladly as the body as it is.
-pub(crate) fn takes_gzip(request: &HttpRequest) -> bool {
-    let sent = request.headers().get_all(header::ACCEPT_ENCODING);
+pub(crate) fn takes_gzip(headers: &HeaderMap) -> bool {
+    let sent = headers.get_all(header::ACCEPT_ENCODING);
     let (mut gzip, mut any, mut identity) = (None, None, None);
     for text in sent.filter_map(|value| value.to_str().ok()) {
         for part in text.split(',') {
@@ -99,8 +104,26 @@ mod tests {
             let request = TestRequest::default()
                 .insert_header((header::ACCEPT_ENCODING, sent))
                 .to_http_request();
-            assert_eq!(takes_gzip(&request), gzip, "{sent}");
+            assert_eq!(takes_gzip(request.headers()), gzip, "{sent}");
         }
-        assert!(!takes_gzip(&TestRequest::default().to_http_request()));
+        assert!(!takes_gzip(&HeaderMap::new()));
+    }
+
+    #[test]
+    fn the_compressor_is_for_those_who_take_neither() {
+        for (sent, ready) in [
+            ("gzip, deflate, br, zstd", true),
+            ("identity", true),
+            ("br", false),
+            ("zstd, gzip;q=0", false),
+        ] {
+            let mut headers = HeaderMap::new();
+            headers.insert(
+                header::ACCEPT_ENCODING,
+                header::HeaderValue::from_static(sent),
+            );
+            assert_eq!(is_ready(&headers), ready, "{sent}");
+        }
+        assert!(is_ready(&HeaderMap::new()));
     }
 }

@@ -52,7 +52,7 @@ pub fn success(request: &HttpRequest, answer: &Answer) -> HttpResponse {
     };
     response.insert_header((header::VARY, "accept-encoding"));
     let mut pieces = Vec::with_capacity(answer.data.len() + 2);
-    if takes_gzip(request) {
+    if takes_gzip(request.headers()) {
         response.insert_header((header::CONTENT_ENCODING, "gzip"));
         let (before, rest) = answer.data.split_at(packed.place.min(answer.data.len()));
         let after = rest.get(1..).unwrap_or_default();
@@ -112,9 +112,10 @@ pub fn method_not_allowed(request: &HttpRequest, allowed: &'static str) -> HttpR
 
 /// Adds what was learnt to the log line of this request.
 pub fn note(request: &HttpRequest, add: impl FnOnce(&mut CallFacts)) {
-    if let Some(facts) = request.extensions_mut().get_mut::<CallFacts>() {
-        add(facts);
-    }
+    let mut extensions = request.extensions_mut();
+    let mut facts = extensions.remove::<CallFacts>().unwrap_or_default();
+    add(&mut facts);
+    extensions.insert(facts);
 }
 
 fn ratelimit(fields: &RateLimitFields) -> impl Iterator<Item = (HeaderName, HeaderValue)> {
