@@ -63,7 +63,7 @@ struct Case {
 const PATIENCE: Duration = Duration::from_secs(30);
 /// What the server may need beyond what it had when it was warm, in KiB: fifty hostile clients at once.
 const MEMORY_KIB: u64 = 48 * 1024;
-/// What twenty clients may cost that read nothing: each holds one answer of 1.3 MB, in a buffer that grew by doubling.
+/// What twenty clients may cost that read nothing: each has an answer of 1.3 MB waiting, in a buffer of its own.
 const UNREAD_KIB: u64 = 96 * 1024;
 
 /// An answer as it came over the wire.
