@@ -150,12 +150,16 @@ impl Open<'_> {
 /// Reads one answer to its last byte; its status.
 async fn answer(stream: &mut TcpStream, buffer: &mut [u8]) -> anyhow::Result<u16> {
     let mut filled = 0;
+    let mut known = None;
     loop {
         let rest = buffer.get_mut(filled..).context("a larger answer")?;
         let read = stream.read(rest).await?;
         ensure!(read > 0, "the connection ended");
         filled += read;
-        if let Some((status, whole)) = head(buffer.get(..filled).unwrap_or_default())?
+        if known.is_none() {
+            known = head(buffer.get(..filled).unwrap_or_default())?;
+        }
+        if let Some((status, whole)) = known
             && filled >= whole
         {
             return Ok(status);

@@ -23,7 +23,7 @@ type Answer = Result<Arc<Resolved>, ResolveError>;
 pub struct Resolutions {
     geocoder: Arc<dyn Geocoder>,
     clock: Arc<dyn Clock>,
-    known: moka::sync::Cache<Box<str>, Known, foldhash::fast::RandomState>,
+    known: moka::sync::Cache<Box<str>, Known>,
     /// Counts what was forgotten. An answer that was asked for before counts no more, even where it comes in after.
     age: Arc<AtomicU64>,
 }
@@ -42,9 +42,8 @@ impl Resolutions {
         Self {
             geocoder,
             clock,
-            known: moka::sync::Cache::builder()
-                .max_capacity(CAPACITY)
-                .build_with_hasher(foldhash::fast::RandomState::default()),
+            // By the standard library's keyed hash: callers choose these texts.
+            known: moka::sync::Cache::new(CAPACITY),
             age: Arc::default(),
         }
     }
