@@ -258,7 +258,6 @@ impl Lookups {
         let head = report
             .head(resolved.unit.as_deref(), resolved.matched, warnings)
             .map_err(Failure::internal)?;
-        let plain = !request.include_comps && !request.include_rentals;
         let mut foot = Vec::new();
         for (asked, name, data) in [
             (request.include_comps, "comps", comps),
@@ -271,12 +270,11 @@ impl Lookups {
                 foot.extend_from_slice(data.as_deref().unwrap_or(b"null"));
             }
         }
-        let foot = match plain {
-            true => Bytes::from_static(b"}"),
-            false => {
-                foot.push(b'}');
-                foot.into()
-            }
+        let foot = if foot.is_empty() {
+            Bytes::from_static(b"}")
+        } else {
+            foot.push(b'}');
+            foot.into()
         };
         Ok(Data {
             pieces: vec![head, tail, foot],
