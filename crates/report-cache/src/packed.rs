@@ -55,7 +55,8 @@ impl Packed {
         let mut crc = Hasher::new();
         crc.update(plain);
         Self {
-            blocks: blocks.into(),
+            // What is kept is kept in memory of its own size.
+            blocks: Bytes::copy_from_slice(&blocks),
             crc: crc.finalize(),
             count: plain.len() as u64,
         }

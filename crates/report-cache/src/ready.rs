@@ -74,10 +74,11 @@ struct Members {
     cache: Box<RawValue>,
 }
 
-/// The members of an object, without its braces: they stand inside another.
-fn members(object: Vec<u8>) -> Bytes {
-    let object = Bytes::from(object);
-    object.slice(1..object.len() - 1)
+/// The members of an object, without its braces: they stand inside another. In memory of their own size: what grew by doubling may
+/// hold nearly as much again, for as long as the report is kept.
+fn members(object: &[u8]) -> Bytes {
+    let inner = object.get(1..object.len().saturating_sub(1));
+    Bytes::copy_from_slice(inner.unwrap_or_default())
 }
 
 impl ReadyReport {
@@ -133,7 +134,7 @@ impl ReadyReport {
                 *entry = serde_json::value::to_raw_value(&error)?;
             }
         }
-        serde_json::to_vec(&all).map(members)
+        serde_json::to_vec(&all).map(|object| members(&object))
     }
 
     /// Lays a report out for `registry`.
@@ -161,7 +162,7 @@ impl ReadyReport {
             sources: Sources(&entries),
             cache: life.cache_info(),
         })?;
-        let tail = members(tail);
+        let tail = members(&tail);
         Ok(Self {
             building: report.building.clone(),
             unit_bbl: key.unit_bbl,
