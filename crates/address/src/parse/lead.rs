@@ -1,6 +1,6 @@
 //! A place before the address: `BROOKLYN 100 BROADWAY`, `10118, 350 5 AVENUE`, `NEW YORK NY: 350 5 AVENUE`.
 
-use super::{number, street, tail::Where};
+use super::{number, place::Where, street};
 use crate::{
     area::{self, Place, PlaceKind, ZipArea},
     words::Token,

@@ -6,6 +6,7 @@
 mod ids;
 mod lead;
 mod number;
+mod place;
 mod segments;
 mod states;
 mod street;
@@ -13,7 +14,7 @@ mod tail;
 
 use brownstone_domain::{Bbl, Bin};
 
-pub use self::tail::{NewYork, Where};
+pub use self::place::{NewYork, Where};
 use crate::{
     fold::StreetName,
     house::TypedNumber,
