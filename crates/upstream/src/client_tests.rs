@@ -461,8 +461,8 @@ async fn no_more_than_the_limit_are_under_way_and_the_others_wait() {
             tokio::spawn(async move { upstream.get(rows(), soon()).await })
         })
         .collect();
-    seen.wait_for(|(now, _)| *now == 64).await.unwrap();
-    assert_eq!(upstream.in_flight(), 64);
+    seen.wait_for(|(now, _)| *now == 128).await.unwrap();
+    assert_eq!(upstream.in_flight(), 128);
     let fault = upstream
         .get(rows(), Instant::now() + Duration::from_millis(50))
         .await;
@@ -475,7 +475,7 @@ async fn no_more_than_the_limit_are_under_way_and_the_others_wait() {
         assert_eq!(call.await.unwrap().unwrap().status, 200);
     }
     let (_, peak) = *seen.borrow();
-    assert_eq!((peak, server.hits(), upstream.in_flight()), (64, 200, 0));
+    assert_eq!((peak, server.hits(), upstream.in_flight()), (128, 200, 0));
 }
 
 #[tokio::test]

@@ -28,7 +28,7 @@ A sample city on loopback, each dataset with a latency of its own, evenly from 2
 in every run. Each measurement starts from nothing: new clients, no connection, no remembered lot or table of codes. First
 every source is asked alone. Then, in alternating rounds, the report is assembled and the slowest ones are asked alone again;
 the anchor is the largest of their medians: that source's own chain of requests. CPU time is that of the process, the made-up
-city included. The clients send at most 64 requests at once to a host, as in the program; one more row shows the same without
+city included. The clients send at most 128 requests at once to a host, as in the program; one more row shows the same without
 that limit.",
     run,
 };
