@@ -120,7 +120,8 @@ fn parameter(text: &mut String, name: &str, value: u64) {
             break;
         }
     }
-    text.extend(digits[start..].iter().map(|digit| char::from(*digit)));
+    // Digits are always text.
+    text.push_str(std::str::from_utf8(&digits[start..]).unwrap_or_default());
 }
 
 fn tighter(view: &View) -> String {
