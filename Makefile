@@ -113,6 +113,11 @@ fuzz: ## parsers of what comes from outside, FUZZ_SECONDS each (60), FUZZ_TARGET
 			-max_total_time=$(or $(FUZZ_SECONDS),60) -max_len=2000 || exit 1; \
 	done
 
+.PHONY: mutants
+mutants: ## lines of quota, lifecycle and key checking broken one by one, where no test notices; hours; MUTANTS="-f crates/accounts/src/key.rs"
+	cargo mutants --version >/dev/null 2>&1 || cargo install --locked cargo-mutants
+	PROPTEST_CASES=$(or $(PROPTEST_CASES),200) cargo mutants --output target $(if $(MUTANTS),--no-config $(MUTANTS))
+
 .PHONY: clean
 clean: ## what a build made; the data folder stays
 	cargo clean

@@ -75,6 +75,32 @@ async fn suspension_restoration_limits_and_revocation_are_in_force_within_two_se
     );
 }
 
+/// The verdict stays remembered while the clock moves: its ceilings must not outlive their end.
+#[tokio::test(start_paused = true)]
+async fn ceilings_that_end_at_a_moment_end_at_it() {
+    let world = World::new().await;
+    let end = NOON + time::Duration::HOUR;
+    let change = Overrides {
+        per_minute: Some(9),
+        per_day: Some(90),
+        until: Some(end),
+    };
+    world
+        .accounts
+        .set_limits(&world.account, change, "a trial", Actor::Command)
+        .await
+        .unwrap();
+    let wide = world.call().await.unwrap();
+    assert_eq!(wide.limits, Limits::new(9, 90).unwrap());
+    world.clock.set(end - time::Duration::MICROSECOND);
+    assert_eq!(world.call().await.unwrap().limits, wide.limits);
+    world.clock.set(end);
+    let usual = world.call().await.unwrap();
+    assert_eq!(usual.limits, Limits::default());
+    assert_eq!((&usual.account, usual.tier), (&wide.account, wide.tier));
+    assert_eq!(world.store.reads(), 1);
+}
+
 /// A verdict is read, then the key is revoked, then the verdict is remembered: it must not be good for longer because its read was slow.
 #[tokio::test(start_paused = true)]
 async fn a_verdict_read_before_a_revocation_and_remembered_after_it_ends_in_time() {
