@@ -24,7 +24,7 @@ use crate::commands::Cli;
 
 /// The system's keeps what large bodies leave behind, in an arena for each of many threads.
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
