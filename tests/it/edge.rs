@@ -11,7 +11,7 @@ use tokio::{
     task::JoinSet,
 };
 
-use crate::harness::{Server, peak_memory};
+use crate::harness::{Options, Server, peak_memory};
 
 mod cases;
 
@@ -199,7 +199,11 @@ async fn good_client(url: String, key: String, over: watch::Receiver<bool>) -> (
 
 #[tokio::test(flavor = "multi_thread")]
 async fn hostile_requests_are_refused_and_disturb_nobody() {
-    let server = Server::sample().await;
+    let server = Server::start(Options {
+        log: Some("info"),
+        ..Options::default()
+    })
+    .await;
     server.warm().await;
     let place = |url: &str| {
         url.trim_start_matches("http://")
