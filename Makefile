@@ -116,7 +116,7 @@ fuzz: ## parsers of what comes from outside, FUZZ_SECONDS each (60), FUZZ_TARGET
 .PHONY: mutants
 mutants: ## lines of quota, lifecycle and key checking broken one by one, where no test notices; hours; MUTANTS="-f crates/accounts/src/key.rs"
 	cargo mutants --version >/dev/null 2>&1 || cargo install --locked cargo-mutants
-	PROPTEST_CASES=$(or $(PROPTEST_CASES),200) cargo mutants --output target $(if $(MUTANTS),--no-config $(MUTANTS))
+	PROPTEST_CASES=$(or $(PROPTEST_CASES),200) cargo mutants --output target $(if $(MUTANTS),--no-config $(MUTANTS),--config .config/mutants.toml)
 
 .PHONY: clean
 clean: ## what a build made; the data folder stays
