@@ -1,6 +1,9 @@
 //! Bounds on calls in flight: for the process and for an account.
+//!
+//! An account's calls that wait for a report are counted apart from its others: however many of them wait, what is answered from
+//! memory goes on.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use brownstone_accounts::AccountId;
 use foldhash::HashMap;
@@ -10,7 +13,7 @@ use foldhash::HashMap;
 pub struct AdmissionLimits {
     /// Calls in flight in the whole process.
     pub process: usize,
-    /// Calls in flight of one account.
+    /// Calls in flight of one account: of those that wait for a report, and of the others.
     pub account: usize,
 }
 
@@ -32,6 +35,10 @@ pub enum Refusal {
     Account,
 }
 
+/// The account has all its calls in flight that wait for a report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TooManyWait;
+
 /// Counts calls in flight.
 #[derive(Debug, Clone)]
 pub struct Admission {
@@ -42,14 +49,22 @@ pub struct Admission {
 #[derive(Debug, Default)]
 struct Counts {
     process: usize,
-    accounts: HashMap<AccountId, usize>,
+    accounts: HashMap<AccountId, OfAccount>,
+}
+
+#[derive(Debug, Default)]
+struct OfAccount {
+    /// Calls that wait for a report which is not in memory.
+    waiting: usize,
+    others: usize,
 }
 
 /// A place among the calls in flight; dropping it gives it back.
 #[derive(Debug)]
 pub struct Place {
     account: AccountId,
-    counts: Arc<Mutex<Counts>>,
+    waits: bool,
+    admission: Admission,
 }
 
 impl Admission {
@@ -66,41 +81,72 @@ impl Admission {
     /// # Errors
     /// Says whose bound is reached; the process's comes first.
     pub fn enter(&self, account: &AccountId) -> Result<Place, Refusal> {
-        let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut counts = self.counts();
         if counts.process >= self.limits.process {
             return Err(Refusal::Process);
         }
         match counts.accounts.get_mut(account) {
-            Some(n) if *n >= self.limits.account => return Err(Refusal::Account),
-            Some(n) => *n += 1,
+            Some(of) if of.others >= self.limits.account => return Err(Refusal::Account),
+            Some(of) => of.others += 1,
             None => {
-                counts.accounts.insert(account.clone(), 1);
+                let first = OfAccount {
+                    waiting: 0,
+                    others: 1,
+                };
+                counts.accounts.insert(account.clone(), first);
             }
         }
         counts.process += 1;
         drop(counts);
         Ok(Place {
             account: account.clone(),
-            counts: Arc::clone(&self.counts),
+            waits: false,
+            admission: self.clone(),
         })
     }
 
     /// Calls in flight now.
     pub fn in_flight(&self) -> usize {
-        self.counts
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .process
+        self.counts().process
+    }
+
+    fn counts(&self) -> MutexGuard<'_, Counts> {
+        self.counts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Place {
+    /// Moves to the account's calls that wait for a report, to the end of the call.
+    ///
+    /// # Errors
+    /// When there are as many of them as may be.
+    pub fn wait(&mut self) -> Result<(), TooManyWait> {
+        let mut counts = self.admission.counts();
+        if let Some(of) = counts.accounts.get_mut(&self.account)
+            && !self.waits
+        {
+            if of.waiting >= self.admission.limits.account {
+                return Err(TooManyWait);
+            }
+            of.others -= 1;
+            of.waiting += 1;
+        }
+        drop(counts);
+        self.waits = true;
+        Ok(())
     }
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
-        let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut counts = self.admission.counts();
         counts.process = counts.process.saturating_sub(1);
-        if let Some(n) = counts.accounts.get_mut(&self.account) {
-            *n -= 1;
-            if *n == 0 {
+        if let Some(of) = counts.accounts.get_mut(&self.account) {
+            match self.waits {
+                true => of.waiting -= 1,
+                false => of.others -= 1,
+            }
+            if of.waiting == 0 && of.others == 0 {
                 counts.accounts.remove(&self.account);
             }
         }
@@ -127,5 +173,29 @@ mod tests {
         assert_eq!(admission.in_flight(), 2);
         assert!(admission.enter(&a).is_ok());
         assert_eq!(admission.in_flight(), 2, "a place that is dropped is free");
+    }
+    #[test]
+    fn calls_that_wait_leave_room_for_those_that_do_not() {
+        let admission = Admission::new(AdmissionLimits {
+            process: 5,
+            account: 2,
+        });
+        let a = AccountId::from("a");
+        let mut waiting = Vec::new();
+        for _ in 0..2 {
+            let mut place = admission.enter(&a).unwrap();
+            place.wait().unwrap();
+            place.wait().expect("it waits already");
+            waiting.push(place);
+        }
+        let mut third = admission.enter(&a).expect("those that wait do not count");
+        assert_eq!(third.wait().unwrap_err(), TooManyWait);
+        let _fourth = admission.enter(&a).expect("the third is the only other");
+        assert_eq!(admission.enter(&a).unwrap_err(), Refusal::Account);
+        waiting.pop();
+        third.wait().expect("a place that is dropped is free");
+        assert_eq!(admission.in_flight(), 3, "the process counts all of them");
+        drop((third, waiting));
+        assert_eq!(admission.in_flight(), 1);
     }
 }

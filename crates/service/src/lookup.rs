@@ -19,6 +19,7 @@ use tracing::Instrument as _;
 
 use crate::{
     Failure,
+    admission::{Place, TooManyWait},
     comps::Comps,
     directory::{PATIENCE, standing},
     rentals::Rentals,
@@ -158,9 +159,10 @@ impl Lookups {
         request: &LookupRequest,
         caller: &Caller,
         view: &View,
+        place: &mut Place,
     ) -> Result<Data, Failure> {
         let resolved = self.resolve(&request.address, caller, view).await?;
-        self.report(request, &resolved).await
+        self.report(request, &resolved, Some((place, view))).await
     }
 
     /// The pieces of `data` for an operator at the terminal, who has no budget.
@@ -169,7 +171,7 @@ impl Lookups {
     /// The same as of a call.
     pub async fn lookup_unmetered(&self, request: &LookupRequest) -> Result<Vec<Bytes>, Failure> {
         let resolved = self.resolutions.resolve(&request.address).await?;
-        Ok(self.report(request, &resolved).await?.pieces)
+        Ok(self.report(request, &resolved, None).await?.pieces)
     }
 
     /// Sets the gauges of the reports in memory, for whoever is about to read them.
@@ -194,6 +196,7 @@ impl Lookups {
         &self,
         request: &LookupRequest,
         resolved: &Arc<Resolved>,
+        metered: Option<(&mut Place, &View)>,
     ) -> Result<Data, Failure> {
         let building = &resolved.building;
         let Some(bbl) = building.bbl else {
@@ -214,7 +217,7 @@ impl Lookups {
         };
         let report = match self.reports.hot(&key) {
             Some(report) => report,
-            None => Box::pin(self.assembled(key, building)).await?,
+            None => Box::pin(self.waited_for(key, building, metered)).await?,
         };
         let mut warnings = resolved.warnings.clone();
         let mut tail = report.tail.clone();
@@ -282,11 +285,19 @@ impl Lookups {
         })
     }
 
-    async fn assembled(
+    /// A report that is not in memory.
+    async fn waited_for(
         &self,
         key: ReportKey,
         building: &Building,
+        metered: Option<(&mut Place, &View)>,
     ) -> Result<Arc<ReadyReport>, Failure> {
+        if let Some((place, view)) = metered {
+            place.wait().map_err(|TooManyWait| {
+                crate::metrics::shed("waiting");
+                Failure::too_many_in_flight(view)
+            })?;
+        }
         let assembler = Arc::new(BuildingAssembler {
             registry: self.registry.clone(),
             directory: Arc::clone(&self.directory),

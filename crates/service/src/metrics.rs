@@ -41,7 +41,7 @@ pub fn describe() {
     describe_counter!(
         SHED,
         Unit::Count,
-        "Calls turned away since too many were in flight, by whose bound was reached: process, account, assemblies."
+        "Calls turned away since too many were in flight, by the bound that was reached: process, account, waiting (an account's calls that wait for a report), assemblies."
     );
     describe_counter!(
         DECISIONS,

@@ -15,7 +15,7 @@ use tracing::Instrument as _;
 
 use crate::{
     Failure,
-    admission::{Admission, AdmissionLimits, Refusal},
+    admission::{Admission, AdmissionLimits, Place, Refusal},
     body,
     lookup::Lookups,
     usage,
@@ -336,7 +336,7 @@ impl Inner {
 
     async fn run_counted(&self, call: &Call) -> Result<Answer, Failure> {
         let request = self.read(call)?;
-        let _place = match self.admission.enter(&call.caller.account) {
+        let mut place = match self.admission.enter(&call.caller.account) {
             Ok(place) => place,
             Err(Refusal::Process) => {
                 crate::metrics::shed("process");
@@ -352,7 +352,7 @@ impl Inner {
             return Box::pin(self.usage(call)).await;
         }
         let (receipt, view) = self.charge(call).await?;
-        let work = self.perform(&request, call, &view);
+        let work = self.perform(&request, call, &view, &mut place);
         match tokio::time::timeout(CALL_DEADLINE, work).await {
             Ok(Ok(data)) => Ok(self.answer(call, call.operation.spec().cost, data, view)),
             Ok(Err(failure)) => {
@@ -367,10 +367,16 @@ impl Inner {
     }
 
     /// Step 8: the operation itself. Its charge is settled by the caller.
-    async fn perform(&self, request: &Request, call: &Call, view: &View) -> Result<Data, Failure> {
+    async fn perform(
+        &self,
+        request: &Request,
+        call: &Call,
+        view: &View,
+        place: &mut Place,
+    ) -> Result<Data, Failure> {
         let (lookups, caller) = (&self.parts.lookups, &call.caller);
         match request {
-            Request::Lookup(request) => lookups.lookup(request, caller, view).await,
+            Request::Lookup(request) => lookups.lookup(request, caller, view, place).await,
             // In a box: the largest of them would be the size of every call.
             others => Box::pin(self.perform_plain(others, caller, view)).await,
         }
