@@ -47,7 +47,7 @@ pub(crate) fn web_url(config: &Config, listening: std::net::SocketAddr) -> Strin
 
 /// Opens the web host's listener.
 pub(crate) fn listen(config: &Config) -> anyhow::Result<TcpListener> {
-    TcpListener::bind(config.web_addr)
+    brownstone_edge::listen(config.web_addr)
         .with_context(|| format!("the web host cannot listen on {}", config.web_addr))
 }
 

@@ -2,7 +2,6 @@
 
 use std::{
     fs::File,
-    net::TcpListener,
     path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
@@ -107,7 +106,7 @@ pub(crate) async fn serve(mut config: Config, sample: bool) -> anyhow::Result<()
 
     let selling = sell(&config, &store, &city, &clock, comps.clone(), sample).await?;
     let traffic = Arc::<Traffic>::default();
-    let listener = TcpListener::bind(config.api_addr)
+    let listener = brownstone_edge::listen(config.api_addr)
         .with_context(|| format!("the API cannot listen on {}", config.api_addr))?;
     let address = listener.local_addr()?;
     let base_url = match &config.base_url {

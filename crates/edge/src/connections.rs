@@ -2,7 +2,7 @@
 
 use std::{
     any::Any,
-    net::{Shutdown, TcpStream},
+    net::{Shutdown, SocketAddr, TcpListener, TcpStream},
     os::fd::AsFd as _,
     sync::{
         Arc, Mutex, PoisonError, Weak,
@@ -13,6 +13,20 @@ use std::{
 
 use actix_web::{dev::Extensions, dev::ServiceRequest};
 use tokio::time::Instant;
+
+/// Connections that may wait to be accepted; the system may allow fewer. One more is not answered, and its client tries again a
+/// second later.
+const WAITING: i32 = 4096;
+
+/// Opens a listener with room for a burst: the standard library's has room for 128.
+///
+/// # Errors
+/// When the address cannot be had.
+pub fn listen(address: SocketAddr) -> std::io::Result<TcpListener> {
+    let listener = TcpListener::bind(address)?;
+    rustix::net::listen(&listener, WAITING)?;
+    Ok(listener)
+}
 
 /// What a client may have of a listener.
 #[derive(Debug, Clone, Copy)]

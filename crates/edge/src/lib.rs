@@ -5,5 +5,5 @@ pub mod connections;
 pub mod request;
 
 pub use body::{BodyFault, read};
-pub use connections::{Connections, Limits};
+pub use connections::{Connections, Limits, listen};
 pub use request::{Refusal, refusal};

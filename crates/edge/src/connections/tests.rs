@@ -18,6 +18,19 @@ const QUIET: Duration = Duration::from_millis(600);
 const PATIENCE: Duration = Duration::from_secs(30);
 const LARGE: usize = 16 * 1024 * 1024;
 
+#[test]
+fn a_burst_of_connections_waits_to_be_accepted() {
+    let listener = listen(([127, 0, 0, 1], 0).into()).unwrap();
+    let address = listener.local_addr().unwrap();
+    let system = std::fs::read_to_string("/proc/sys/net/core/somaxconn").unwrap();
+    let room = system.trim().parse::<usize>().unwrap().min(300);
+    // Nobody accepts. One for whom there is no room is tried again after a second, in vain.
+    let burst: Result<Vec<_>, _> = (0..room)
+        .map(|_| std::net::TcpStream::connect_timeout(&address, PATIENCE))
+        .collect();
+    assert_eq!(burst.unwrap().len(), room);
+}
+
 /// A server of one worker with these limits: `/` answers, `/slow` takes three times as long as a connection may be quiet, `/large`
 /// is more than the sockets' buffers take.
 fn server(limits: Limits) -> (SocketAddr, ServerHandle) {
