@@ -47,6 +47,46 @@ pub struct Meta {
     pub daily_remaining: u64,
 }
 
+impl Meta {
+    /// Writes itself as JSON, as its `Serialize` would: for the path of every call.
+    pub fn write_json(&self, out: &mut Vec<u8>) {
+        let Self {
+            request_id,
+            operation,
+            units_charged,
+            minute_remaining,
+            daily_remaining,
+        } = self;
+        out.extend_from_slice(br#"{"request_id":"#);
+        write_text(request_id.as_str(), out);
+        out.extend_from_slice(br#","operation":"#);
+        write_text(operation.name(), out);
+        for (name, value) in [
+            (&br#","units_charged":"#[..], units_charged),
+            (br#","minute_remaining":"#, minute_remaining),
+            (br#","daily_remaining":"#, daily_remaining),
+        ] {
+            out.extend_from_slice(name);
+            out.extend_from_slice(itoa::Buffer::new().format(*value).as_bytes());
+        }
+        out.push(b'}');
+    }
+}
+
+/// A JSON string. Names and identifiers have nothing to escape; whatever has goes to the library.
+fn write_text(text: &str, out: &mut Vec<u8>) {
+    if text
+        .bytes()
+        .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+    {
+        out.push(b'"');
+        out.extend_from_slice(text.as_bytes());
+        out.push(b'"');
+    } else {
+        out.extend_from_slice(serde_json::Value::from(text).to_string().as_bytes());
+    }
+}
+
 /// The way a call came in. All surfaces draw on one budget.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -75,5 +115,33 @@ impl Surface {
     /// The surface called `name`.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|s| s.as_str() == name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn meta_is_written_as_it_is_serialised(
+            id in any::<String>(),
+            operation in prop::sample::select(&crate::OPERATIONS[..]).prop_map(|row| row.operation),
+            numbers in any::<[u64; 3]>(),
+        ) {
+            let [units_charged, minute_remaining, daily_remaining] = numbers;
+            let meta = Meta {
+                request_id: RequestId::from(id),
+                operation,
+                units_charged,
+                minute_remaining,
+                daily_remaining,
+            };
+            let mut written = Vec::new();
+            meta.write_json(&mut written);
+            prop_assert_eq!(written, serde_json::to_vec(&meta).unwrap());
+        }
     }
 }

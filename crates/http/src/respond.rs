@@ -1,5 +1,7 @@
 //! Successes and failures as HTTP. The one place where an error code becomes a status line.
 
+use std::cell::RefCell;
+
 use actix_web::{
     HttpMessage, HttpRequest, HttpResponse,
     body::BoxBody,
@@ -8,8 +10,8 @@ use actix_web::{
         header::{self, HeaderName, HeaderValue},
     },
 };
-use brownstone_domain::{ErrorBody, ErrorCode};
-use brownstone_quota::RateLimitFields;
+use brownstone_domain::{ErrorBody, ErrorCode, Limits};
+use brownstone_quota::{RateLimitFields, fields};
 use brownstone_service::{Answer, Failure};
 use bytes::Bytes;
 
@@ -32,15 +34,16 @@ pub fn success(request: &HttpRequest, answer: &Answer) -> HttpResponse {
     // Room for the longest of them.
     let mut foot = Vec::with_capacity(256);
     foot.extend_from_slice(FOOT);
-    if let Err(error) = serde_json::to_writer(&mut foot, &answer.meta) {
-        return failure(request, &Failure::internal(error));
-    }
+    answer.meta.write_json(&mut foot);
     foot.push(b'}');
     let mut response = HttpResponse::Ok();
     response.content_type("application/json");
     response.insert_header((header::CACHE_CONTROL, "no-store"));
-    for (name, value) in ratelimit(&RateLimitFields::from(&answer.view)) {
-        response.insert_header((name, value));
+    if let Some(policy) = policy(answer.view.limits()) {
+        response.insert_header((RATELIMIT_POLICY, policy));
+    }
+    if let Ok(left) = HeaderValue::try_from(fields::tighter(&answer.view)) {
+        response.insert_header((RATELIMIT, left));
     }
     let Some(packed) = &answer.packed else {
         let mut pieces = Vec::with_capacity(answer.data.len() + 2);
@@ -116,6 +119,21 @@ pub fn note(request: &HttpRequest, add: impl FnOnce(&mut CallFacts)) {
     let mut facts = extensions.remove::<CallFacts>().unwrap_or_default();
     add(&mut facts);
     extensions.insert(facts);
+}
+
+/// The value of `RateLimit-Policy`. It is the same for all accounts of the same limits, so the last one is kept.
+fn policy(limits: Limits) -> Option<HeaderValue> {
+    thread_local! {
+        static LAST: RefCell<Option<(Limits, HeaderValue)>> = const { RefCell::new(None) };
+    }
+    LAST.with_borrow_mut(|last| match last {
+        Some((of, value)) if *of == limits => Some(value.clone()),
+        _ => {
+            let value = HeaderValue::try_from(fields::policy(limits)).ok()?;
+            *last = Some((limits, value.clone()));
+            Some(value)
+        }
+    })
 }
 
 fn ratelimit(fields: &RateLimitFields) -> impl Iterator<Item = (HeaderName, HeaderValue)> {

@@ -108,23 +108,11 @@ fn parameter(text: &mut String, name: &str, value: u64) {
     text.push(';');
     text.push_str(name);
     text.push('=');
-    let mut digits = [0; 20];
-    let mut start = digits.len();
-    let mut rest = value;
-    loop {
-        start -= 1;
-        // A digit fits a byte.
-        digits[start] = b'0' + (rest % 10) as u8;
-        rest /= 10;
-        if rest == 0 {
-            break;
-        }
-    }
-    // Digits are always text.
-    text.push_str(std::str::from_utf8(&digits[start..]).unwrap_or_default());
+    text.push_str(itoa::Buffer::new().format(value));
 }
 
-fn tighter(view: &View) -> String {
+/// Value of `RateLimit` where no budget is short: that of the tighter one.
+pub fn tighter(view: &View) -> String {
     let budget = view.tighter();
     rate_limit(view, budget, view.effective_seconds(budget))
 }

@@ -1,9 +1,12 @@
 //! Typed text to building, remembered for ten minutes: so that refunds cannot work the upstreams for nothing, and so
 //! that a text asked again costs no call.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicU64, Ordering},
+use std::{
+    borrow::Cow,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
 use brownstone_address::geocoder::{Geocoder, ResolveError, Resolved};
@@ -50,7 +53,7 @@ impl Resolutions {
 
     /// What is remembered of this text.
     pub fn remembered(&self, text: &str) -> Option<Answer> {
-        let known = self.known.get(normalised(text).as_str())?;
+        let known = self.known.get(&*normalised(text))?;
         let holds = known.age == self.age.load(Ordering::SeqCst) && self.clock.now() < known.until;
         holds.then_some(known.answer)
     }
@@ -99,7 +102,10 @@ impl Resolutions {
 }
 
 /// Blanks do not matter; case does, since a unit is shown as typed.
-fn normalised(text: &str) -> String {
+fn normalised(text: &str) -> Cow<'_, str> {
+    if has_single_blanks(text.as_bytes()) {
+        return text.into();
+    }
     let mut words = text.split_whitespace();
     let mut out = String::with_capacity(text.len());
     if let Some(first) = words.next() {
@@ -109,7 +115,21 @@ fn normalised(text: &str) -> String {
         out.push(' ');
         out.push_str(word);
     }
-    out
+    out.into()
+}
+
+/// Whether a text is as it is kept: nothing but ASCII, whose only blanks are single spaces between words. Most are.
+fn has_single_blanks(text: &[u8]) -> bool {
+    let mut after_blank = true;
+    for &byte in text {
+        match byte {
+            b' ' if after_blank => return false,
+            b' ' => after_blank = true,
+            b'!'..=b'~' => after_blank = false,
+            _ => return false,
+        }
+    }
+    !after_blank || text.is_empty()
 }
 
 #[cfg(test)]
@@ -121,6 +141,23 @@ mod tests {
     use time::macros::datetime;
 
     use super::*;
+
+    #[test]
+    fn blanks_do_not_matter_and_case_does() {
+        for (text, kept) in [
+            ("350 5 Avenue", "350 5 Avenue"),
+            ("", ""),
+            (" ", ""),
+            (" 350  5 Avenue", "350 5 Avenue"),
+            ("350 5 Avenue ", "350 5 Avenue"),
+            ("350\t5\u{a0}Avenue", "350 5 Avenue"),
+            ("350 5 Avenue, Nº 3", "350 5 Avenue, Nº 3"),
+        ] {
+            assert_eq!(normalised(text), kept, "{text:?}");
+        }
+        let plain = normalised("350 5 AVENUE");
+        assert!(matches!(plain, Cow::Borrowed(_)), "nothing is copied");
+    }
 
     struct Counting(AtomicUsize);
 
