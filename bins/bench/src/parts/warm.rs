@@ -11,6 +11,7 @@ use std::{
 
 use actix_web::{App, HttpResponse, HttpServer, web};
 use anyhow::{Context as _, bail, ensure};
+use rustix::process::{Pid, Signal, kill_process};
 
 use super::Part;
 use crate::{
@@ -88,9 +89,17 @@ fn family(id: u32) -> Vec<u32> {
 
 impl Drop for Running {
     fn drop(&mut self) {
+        let family = family(self.0.id());
         // It may have ended by itself.
         let _ = self.0.kill();
         let _ = self.0.wait();
+        // Whom it started, if anybody, is left: a server that is killed cannot end its workers.
+        for child in family.iter().skip(1) {
+            let child = i32::try_from(*child).ok().and_then(Pid::from_raw);
+            if let Some(child) = child {
+                let _ = kill_process(child, Signal::KILL);
+            }
+        }
     }
 }
 
