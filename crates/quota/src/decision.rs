@@ -456,6 +456,24 @@ mod tests {
     }
 
     #[test]
+    fn a_view_tells_what_was_spent_and_how_fast_it_grows_back() {
+        for (per_minute, per_second) in [(0, 0.0), (30, 0.5), (240, 4.0)] {
+            let limits = Limits::new(per_minute, 10_000).unwrap();
+            let record = Record {
+                day: 20_784,
+                spent: 7,
+                last_us: NOON,
+                ..Record::default()
+            };
+            let view = record.peek(NOON, limits);
+            assert_eq!(view.refill_per_second().to_bits(), f64::to_bits(per_second));
+            assert_eq!((view.day_used(), view.daily_remaining()), (7, 9_993));
+        }
+        let names = Budget::ALL.map(|budget| budget.to_string());
+        assert_eq!(names, ["minute", "day"]);
+    }
+
+    #[test]
     fn a_receipt_keeps_the_account_however_long_its_name() {
         let charge = Charge {
             cost: Units::new(1),
