@@ -1,24 +1,33 @@
 //! An open load: requests begin when they are due, whether or not earlier ones were answered, and are timed from that moment. A
 //! server that falls behind shows so in its latencies, where a closed load would only ask less.
+//!
+//! The load shares the machine with whom it measures, so it is made to cost little: one thread that sleeps when nothing is due and
+//! nothing came, and bodies that the system discards where it would copy them.
 
 use std::{
-    cell::RefCell,
     collections::VecDeque,
-    net::SocketAddr,
-    rc::Rc,
+    io::Write as _,
+    net::{SocketAddr, TcpStream},
+    os::fd::OwnedFd,
     time::{Duration, Instant},
 };
 
 use anyhow::{Context as _, ensure};
-use tokio::{
-    io::{AsyncReadExt as _, AsyncWriteExt as _},
-    net::TcpStream,
-    sync::mpsc,
-    task::LocalSet,
+use rustix::{
+    buffer::spare_capacity,
+    event::{PollFd, PollFlags, Timespec, epoll, poll},
+    io::Errno,
+    net::{RecvFlags, recv},
 };
 
 /// Beyond it, and ten times the load's own time, the server has fallen behind for good.
 const PATIENCE: Duration = Duration::from_secs(30);
+
+/// What is read of an answer until its head is known.
+const HEAD: usize = 4 * 1024;
+
+/// The most of a body that is discarded at once.
+const BODY: usize = 1024 * 1024;
 
 /// A load.
 #[derive(Debug)]
@@ -49,12 +58,11 @@ pub(crate) fn percentile(mut took: Vec<f64>, share: f64) -> f64 {
     (took.get((last as f64 * share) as usize).copied()).unwrap_or(f64::NAN)
 }
 
-/// What is due, and who is free to send it.
-#[derive(Debug, Default)]
-struct Desk {
-    waiting: VecDeque<(usize, Instant)>,
-    free: Vec<mpsc::UnboundedSender<(usize, Instant)>>,
-    came: Vec<Came>,
+/// A request that is due, or was sent.
+#[derive(Debug, Clone, Copy)]
+struct Asked {
+    number: usize,
+    due: Instant,
 }
 
 impl Open<'_> {
@@ -63,106 +71,146 @@ impl Open<'_> {
     /// # Errors
     /// When a connection breaks, or the server falls behind for good.
     pub(crate) fn run(&self) -> anyhow::Result<Vec<Came>> {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()?;
-        let desk = Rc::new(RefCell::new(Desk::default()));
-        LocalSet::new().block_on(&runtime, async {
-            let mut clients = Vec::new();
-            for _ in 0..self.connections {
-                clients.push(self.client(Rc::clone(&desk)));
-            }
-            let clients = futures::future::try_join_all(clients);
-            tokio::select! {
-                ended = clients => ended.map(|_| ()),
-                ended = self.pace(&desk) => ended,
-            }
-        })?;
-        let came = std::mem::take(&mut desk.borrow_mut().came);
-        Ok(came)
-    }
+        let ready = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+        let mut connections: Vec<Connection> = Vec::new();
+        connections.resize_with(self.connections, Connection::default);
+        // The one that was free for longest is the next: all are used, and so are all threads that they belong to.
+        let mut free: VecDeque<usize> = (0..self.connections).collect();
+        let mut waiting = VecDeque::new();
+        let mut events = Vec::with_capacity(self.connections.max(1));
+        let mut buffer = vec![0; BODY];
 
-    /// Hands out what is due; ends when all was answered.
-    async fn pace(&self, desk: &Rc<RefCell<Desk>>) -> anyhow::Result<()> {
         let begun = Instant::now();
         let every = Duration::from_secs_f64(1.0 / self.rate);
         let count = (self.rate * self.time.as_secs_f64()) as usize;
-        let mut number = 0;
-        let mut due = begun;
-        while desk.borrow().came.len() < count {
+        let mut came = Vec::with_capacity(count);
+        let mut next = Asked {
+            number: 0,
+            due: begun,
+        };
+        while came.len() < count {
+            let now = Instant::now();
             ensure!(
-                begun.elapsed() < self.time * 10 + PATIENCE,
+                now - begun < self.time * 10 + PATIENCE,
                 "the server does not keep up: {} of {count} answered, {} wait, {} connections are free",
-                desk.borrow().came.len(),
-                desk.borrow().waiting.len(),
-                desk.borrow().free.len()
+                came.len(),
+                waiting.len(),
+                free.len()
             );
-            while number < count && due <= Instant::now() {
-                let mut desk = desk.borrow_mut();
-                match desk.free.pop() {
-                    // It cannot be gone: its end is this load's.
-                    Some(client) => client.send((number, due)).ok().context("a client ended")?,
-                    None => desk.waiting.push_back((number, due)),
-                }
-                number += 1;
-                due += every;
+            while next.number < count && next.due <= now {
+                waiting.push_back(next);
+                next.number += 1;
+                next.due += every;
             }
-            // Not a timer: those of a runtime are a millisecond wide.
-            tokio::task::yield_now().await;
+            while !waiting.is_empty()
+                && let Some(place) = free.pop_front()
+            {
+                let connection = connections.get_mut(place).context("a connection")?;
+                let asked = waiting.pop_front().context("a request")?;
+                self.send(asked, connection, &ready, place)?;
+            }
+            let sleep = match next.number < count {
+                true => next.due.saturating_duration_since(Instant::now()),
+                false => PATIENCE,
+            };
+            sleep_until_ready(&ready, sleep)?;
+            epoll::wait(&ready, spare_capacity(&mut events), Some(&Timespec::default()))?;
+            for event in events.drain(..) {
+                let place = event.data.u64() as usize;
+                let connection = connections.get_mut(place).context("a connection")?;
+                if let Some((asked, status)) = connection.read(&mut buffer)? {
+                    came.push(Came {
+                        number: asked.number,
+                        status,
+                        took: asked.due.elapsed().as_secs_f64() * 1e6,
+                    });
+                    free.push_back(place);
+                }
+            }
         }
-        Ok(())
+        Ok(came)
     }
 
-    /// A connection, opened for its first request: a server closes one on which nothing comes.
-    async fn client(&self, desk: Rc<RefCell<Desk>>) -> anyhow::Result<()> {
-        let mut opened = None;
-        let (sender, mut asked) = mpsc::unbounded_channel();
-        let mut buffer = vec![0; 256 * 1024];
-        loop {
-            let next = desk.borrow_mut().waiting.pop_front();
-            let (number, due) = match next {
-                Some(next) => next,
-                None => {
-                    desk.borrow_mut().free.push(sender.clone());
-                    asked.recv().await.context("the load is over")?
-                }
-            };
-            let request = self.requests.get(number % self.requests.len());
-            let stream = match &mut opened {
-                Some(stream) => stream,
-                None => {
-                    let stream = TcpStream::connect(self.to).await?;
-                    stream.set_nodelay(true)?;
-                    opened.insert(stream)
-                }
-            };
-            stream.write_all(request.context("a request")?).await?;
-            let status = answer(stream, &mut buffer).await?;
-            desk.borrow_mut().came.push(Came {
-                number,
-                status,
-                took: due.elapsed().as_secs_f64() * 1e6,
-            });
-        }
+    /// Sends a request; the connection is opened for its first one, since a server closes one on which nothing comes.
+    fn send(
+        &self,
+        asked: Asked,
+        connection: &mut Connection,
+        ready: &OwnedFd,
+        place: usize,
+    ) -> anyhow::Result<()> {
+        let request = self.requests.get(asked.number % self.requests.len());
+        let stream = match &mut connection.stream {
+            Some(stream) => stream,
+            None => {
+                let stream = TcpStream::connect(self.to)?;
+                stream.set_nodelay(true)?;
+                stream.set_nonblocking(true)?;
+                let data = epoll::EventData::new_u64(place as u64);
+                epoll::add(ready, &stream, data, epoll::EventFlags::IN)?;
+                connection.stream.insert(stream)
+            }
+        };
+        // A request of some hundred bytes, the only one on its way: the socket has room for it.
+        stream.write_all(request.context("a request")?)?;
+        connection.asked = Some(asked);
+        Ok(())
     }
 }
 
-/// Reads one answer to its last byte; its status.
-async fn answer(stream: &mut TcpStream, buffer: &mut [u8]) -> anyhow::Result<u16> {
-    let mut filled = 0;
-    let mut known = None;
-    loop {
-        let rest = buffer.get_mut(filled..).context("a larger answer")?;
-        let read = stream.read(rest).await?;
-        ensure!(read > 0, "the connection ended");
-        filled += read;
-        if known.is_none() {
-            known = head(buffer.get(..filled).unwrap_or_default())?;
-        }
-        if let Some((status, whole)) = known
-            && filled >= whole
-        {
-            return Ok(status);
+/// Waits, for at most `time`, until an answer comes; to the microsecond, where the wait of `epoll` is to the millisecond.
+fn sleep_until_ready(ready: &OwnedFd, time: Duration) -> anyhow::Result<()> {
+    let time = Timespec::try_from(time).context("a time to wait")?;
+    match poll(&mut [PollFd::new(ready, PollFlags::IN)], Some(&time)) {
+        Ok(_) | Err(Errno::INTR) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// A connection and what it waits for.
+#[derive(Debug, Default)]
+struct Connection {
+    stream: Option<TcpStream>,
+    asked: Option<Asked>,
+    /// What came of an answer while its head was not all there.
+    head: Vec<u8>,
+    /// The status, and how much of the body is still to come.
+    rest: Option<(u16, usize)>,
+}
+
+impl Connection {
+    /// Reads what came; the request and its status once the answer's last byte is there.
+    fn read(&mut self, buffer: &mut [u8]) -> anyhow::Result<Option<(Asked, u16)>> {
+        let stream = self.stream.as_ref().context("a connection")?;
+        loop {
+            let (most, flags) = match self.rest {
+                Some((_, rest)) => (rest.min(BODY), RecvFlags::TRUNC),
+                None => (HEAD, RecvFlags::empty()),
+            };
+            let into = buffer.get_mut(..most).context("room to read")?;
+            let read = match recv(stream, into, flags) {
+                Ok((_, read)) => read,
+                Err(Errno::AGAIN) => return Ok(None),
+                Err(error) => return Err(error.into()),
+            };
+            ensure!(read > 0, "the connection ended");
+            match &mut self.rest {
+                Some((_, rest)) => *rest -= read,
+                None => {
+                    self.head
+                        .extend_from_slice(buffer.get(..read).unwrap_or_default());
+                    if let Some((status, whole)) = head(&self.head)? {
+                        let rest = whole.checked_sub(self.head.len());
+                        self.rest = Some((status, rest.context("more than was announced")?));
+                    }
+                }
+            }
+            if let Some((status, 0)) = self.rest {
+                self.rest = None;
+                self.head.clear();
+                let asked = self.asked.take().context("an answer that nobody asked for")?;
+                return Ok(Some((asked, status)));
+            }
         }
     }
 }

@@ -107,7 +107,7 @@ fn run() -> anyhow::Result<Vec<Row>> {
     let script =
         |server: &Server, name: &str| warm::script(at.join(name), &server.key, "identity", &texts);
     let (few_script, many_script) = (script(&few, "few.lua")?, script(&many, "many.lua")?);
-    for round in 0..=ROUNDS {
+    for round in 0..=warm::LOADS {
         let one = warm::load(&few.running, &few_script, &few.url)?;
         let other = warm::load(&many.running, &many_script, &many.url)?;
         // The first brings what is asked for into memory.
