@@ -520,6 +520,46 @@ mod tests {
             let limits = Limits::new(per_minute, per_day).unwrap();
             assert_eq!(Record::default().peek(NOON, limits).tighter(), tighter);
         }
+        // Thirty units left of both: the day's t is what remains of it, the minute's 30 seconds.
+        let limits = Limits::new(60, 30).unwrap();
+        let record = Record {
+            deficit: 30 * SUB_UNITS,
+            ..Record::default()
+        };
+        for (seconds, tighter) in [
+            (10, Budget::Minute),
+            (30, Budget::Minute),
+            (31, Budget::Day),
+        ] {
+            let now_us = NOON + DAY_US / 2 - seconds * SECOND_US;
+            let record = Record {
+                last_us: now_us,
+                ..record
+            };
+            let view = record.peek(now_us, limits);
+            assert_eq!((view.minute_remaining(), view.daily_remaining()), (30, 30));
+            assert_eq!(view.tighter(), tighter, "{seconds} seconds before midnight");
+        }
+    }
+
+    #[test]
+    fn receipts_are_equal_where_account_and_charge_are() {
+        let charge = Charge {
+            cost: Units::new(1),
+            charged_at_us: NOON,
+            day: 0,
+            limits: Limits::default(),
+        };
+        let dearer = Charge {
+            cost: Units::new(2),
+            ..charge
+        };
+        let receipt = Receipt::new("a", charge);
+        assert_eq!(receipt.account(), "a");
+        // That one was asked for its text makes no difference.
+        assert_eq!(receipt, Receipt::new("a", charge));
+        assert_ne!(receipt, Receipt::new("b", charge));
+        assert_ne!(receipt, Receipt::new("a", dearer));
     }
 
     #[test]

@@ -158,3 +158,47 @@ impl LedgerRow {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::DAY_US;
+
+    const NOON: u64 = 20_784 * DAY_US + DAY_US / 2;
+
+    #[test]
+    fn a_row_is_of_today_and_yesterdays_units_are_not_in_it() {
+        let record = Record {
+            deficit: 5,
+            last_us: NOON,
+            day: 20_784,
+            spent: 70,
+        };
+        // (now, day, spent): the day of the charge, the next one, and a clock that went back to the day before.
+        for (now_us, day, spent) in [
+            (NOON, 20_784, 70),
+            (NOON + DAY_US, 20_785, 0),
+            (NOON - DAY_US, 20_784, 70),
+        ] {
+            let row = LedgerRow::of("a", &record, now_us);
+            assert_eq!((row.day, row.spent), (day, spent));
+            let minute = LedgerMinute {
+                deficit: 5,
+                last_us: NOON,
+            };
+            assert_eq!(row.minute, Some(minute));
+        }
+    }
+
+    #[test]
+    fn an_unknown_bucket_is_full_again_a_minute_after_the_start() {
+        let record = Record {
+            deficit: Record::WHOLE_BUCKET,
+            last_us: NOON,
+            ..Record::default()
+        };
+        let known = |since| LedgerRow::of("a", &record, NOON + since).minute.is_some();
+        assert!(!known(MINUTE_US - 1));
+        assert!(known(MINUTE_US));
+    }
+}

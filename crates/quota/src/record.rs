@@ -325,6 +325,28 @@ mod tests {
         Limits::new(per_minute, per_day).unwrap()
     }
 
+    #[test]
+    fn a_refusal_names_the_budget_that_has_to_be_waited_for() {
+        // Two seconds before midnight, no unit left in a bucket that gets one a second.
+        let now_us = NOON + DAY_US / 2 - 2_000_000;
+        let record = Record {
+            deficit: 60 * SUB_UNITS,
+            last_us: now_us,
+            day: 20_784,
+            spent: 60,
+        };
+        let refused = |cost, per_day| match record.charge(now_us, cost, limits(60, per_day)) {
+            Outcome::Short {
+                budget, wait_us, ..
+            } => (budget, wait_us),
+            other => panic!("{other:?}"),
+        };
+        // The day bears one more unit exactly; not one more than that; and then both open at the same moment.
+        assert_eq!(refused(Units::new(1), 61), (Budget::Minute, 1_000_000));
+        assert_eq!(refused(Units::new(1), 60), (Budget::Day, 2_000_000));
+        assert_eq!(refused(Units::new(2), 60), (Budget::Minute, 2_000_000));
+    }
+
     fn admitted(outcome: Outcome) -> Record {
         match outcome {
             Outcome::Admitted { record, .. } => record,
