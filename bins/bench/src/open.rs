@@ -114,7 +114,11 @@ impl Open<'_> {
                 false => PATIENCE,
             };
             sleep_until_ready(&ready, sleep)?;
-            epoll::wait(&ready, spare_capacity(&mut events), Some(&Timespec::default()))?;
+            epoll::wait(
+                &ready,
+                spare_capacity(&mut events),
+                Some(&Timespec::default()),
+            )?;
             for event in events.drain(..) {
                 let place = event.data.u64() as usize;
                 let connection = connections.get_mut(place).context("a connection")?;
@@ -208,7 +212,10 @@ impl Connection {
             if let Some((status, 0)) = self.rest {
                 self.rest = None;
                 self.head.clear();
-                let asked = self.asked.take().context("an answer that nobody asked for")?;
+                let asked = self
+                    .asked
+                    .take()
+                    .context("an answer that nobody asked for")?;
                 return Ok(Some((asked, status)));
             }
         }
