@@ -218,6 +218,33 @@ mod tests {
 
     const START: OffsetDateTime = datetime!(2026-11-27 12:00 UTC);
 
+    /// The marks are stored beside reports, so the hash must stay what it is: FNV-1a of 64 bits, with its published vectors.
+    #[test]
+    fn a_mark_is_the_same_in_every_release() {
+        for (text, mark) in [
+            ("", 0xcbf2_9ce4_8422_2325),
+            ("a", 0xaf63_dc4c_8601_ec8c),
+            ("foobar", 0x8594_4171_f739_67e8),
+        ] {
+            assert_eq!(mark_of(text), mark, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_source_that_has_nothing_answered_and_one_that_failed_or_was_not_asked_did_not() {
+        let cases = [
+            (vec![], false),
+            (vec![SourceStatus::Error, SourceStatus::Gated], false),
+            (vec![SourceStatus::Error, SourceStatus::NotFound], true),
+            (vec![SourceStatus::Gated, SourceStatus::Ok], true),
+        ];
+        for (statuses, answered) in cases {
+            let named = statuses.iter().map(|status| ("s".to_owned(), *status));
+            let life = Life::new(START, START, named.collect());
+            assert_eq!(life.any_answered(), answered, "{statuses:?}");
+        }
+    }
+
     fn statuses() -> impl Strategy<Value = Vec<(String, SourceStatus)>> {
         proptest::collection::vec(
             prop_oneof![
