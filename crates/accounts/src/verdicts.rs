@@ -12,6 +12,8 @@ use std::collections::hash_map::Entry;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use quick_cache::UnitWeighter;
+use quick_cache::sync::{Cache, DefaultLifecycle};
 use time::OffsetDateTime;
 use tokio::sync::OnceCell;
 use tokio::time::{Instant, timeout};
@@ -30,9 +32,9 @@ pub(crate) const SILENCE: Duration = Duration::from_secs(1);
 pub(crate) const GOOD_IN_SILENCE: Duration = Duration::from_secs(60);
 
 /// Keys in use at a time that are remembered.
-const KNOWN_CAPACITY: u64 = 100_000;
+const KNOWN_CAPACITY: usize = 100_000;
 /// Keys that do not exist and are remembered. They have room of their own, so that garbage pushes no real key out.
-const UNKNOWN_CAPACITY: u64 = 10_000;
+const UNKNOWN_CAPACITY: usize = 10_000;
 
 /// What the store said of a key.
 #[derive(Debug, Clone)]
@@ -92,7 +94,18 @@ impl Dated {
     }
 }
 
-type Remembered = moka::sync::Cache<KeyHash, Dated, foldhash::fast::RandomState>;
+/// Bounded by their number alone: what a verdict is worth is decided by its own times.
+type Remembered = Cache<KeyHash, Dated, UnitWeighter, foldhash::fast::RandomState>;
+
+fn remember(capacity: usize) -> Remembered {
+    Cache::with(
+        capacity,
+        capacity as u64,
+        UnitWeighter,
+        foldhash::fast::RandomState::default(),
+        DefaultLifecycle::default(),
+    )
+}
 
 /// The cache. One read at a time for a key; callers that come meanwhile wait for it.
 pub(crate) struct Verdicts {
@@ -107,14 +120,7 @@ impl Verdicts {
         Self::with_capacity(store, KNOWN_CAPACITY, UNKNOWN_CAPACITY)
     }
 
-    fn with_capacity(store: Arc<dyn AccountStore>, known: u64, unknown: u64) -> Self {
-        // This lifetime only gives memory back; what a verdict is worth is decided by its own times.
-        let remember = |capacity| {
-            moka::sync::Cache::builder()
-                .max_capacity(capacity)
-                .time_to_live(2 * GOOD_IN_SILENCE)
-                .build_with_hasher(foldhash::fast::RandomState::default())
-        };
+    fn with_capacity(store: Arc<dyn AccountStore>, known: usize, unknown: usize) -> Self {
         Self {
             store,
             known: remember(known),
@@ -177,7 +183,7 @@ impl Verdicts {
             ),
             None => (Verdict::Unknown, &self.unknown, &self.known),
         };
-        other.invalidate(hash);
+        other.remove(hash);
         home.insert(
             *hash,
             Dated {

@@ -12,6 +12,7 @@ use time::OffsetDateTime;
 use tokio::sync::{Semaphore, watch};
 
 use crate::{
+    hot::{self, Hot, HotReports},
     lifecycle::{RegistryView, Step, lifecycle, serves_until},
     ready::ReadyReport,
     stored::{StoredReport, storage_key},
@@ -119,21 +120,14 @@ type Flights = Mutex<HashMap<ReportKey, watch::Receiver<Option<Outcome>>>>;
 #[derive(Clone)]
 pub struct ReportCache(Arc<Inner>);
 
-/// A report in memory, and until when the rules say that it is served: worked out once, not for every call.
-#[derive(Clone)]
-struct Hot {
-    report: Arc<ReadyReport>,
-    until: Option<OffsetDateTime>,
-}
-
 struct Inner {
     store: Arc<dyn ReportStore>,
     lease: Arc<dyn Lease>,
     clock: Arc<dyn Clock>,
     registry: RegistryView,
     config: CacheConfig,
-    hot: moka::sync::Cache<ReportKey, Hot, foldhash::fast::RandomState>,
-    failed: moka::sync::Cache<ReportKey, OffsetDateTime>,
+    hot: HotReports,
+    failed: quick_cache::sync::Cache<ReportKey, OffsetDateTime>,
     flights: Flights,
     assemblies: Semaphore,
     /// This process among the instances.
@@ -151,19 +145,13 @@ impl ReportCache {
         holder: String,
         config: CacheConfig,
     ) -> Self {
-        let hot = moka::sync::Cache::builder()
-            .max_capacity(config.hot_bytes)
-            .weigher(|_, Hot { report, .. }: &Hot| {
-                u32::try_from(report.tail.len() + report.packed.len() + 1024).unwrap_or(u32::MAX)
-            })
-            .build_with_hasher(foldhash::fast::RandomState::default());
         Self(Arc::new(Inner {
             store,
             lease,
             clock,
             registry,
-            hot,
-            failed: moka::sync::Cache::new(10_000),
+            hot: hot::reports(config.hot_bytes),
+            failed: quick_cache::sync::Cache::new(10_000),
             flights: Mutex::default(),
             assemblies: Semaphore::new(config.assemblies.min(Semaphore::MAX_PERMITS)),
             holder,
@@ -226,7 +214,7 @@ impl ReportCache {
 
     /// Sets the gauges, for whoever is about to read them.
     pub fn observe(&self) {
-        crate::metrics::hot(self.0.hot.entry_count(), self.0.hot.weighted_size());
+        crate::metrics::hot(self.0.hot.len(), self.0.hot.weight());
     }
 
     /// Drops reports that expired; returns how many.
@@ -465,7 +453,7 @@ impl Inner {
             self.failed.insert(key, now + self.config.failure_wait);
             return Err(CacheError::NothingAnswered);
         }
-        self.failed.invalidate(&key);
+        self.failed.remove(&key);
         let body = report
             .encode()
             .map_err(|e| CacheError::Broken(e.to_string().into()))?;

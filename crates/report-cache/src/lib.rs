@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 pub mod cache;
+mod hot;
 pub mod lifecycle;
 pub mod metrics;
 pub mod packed;

@@ -61,7 +61,7 @@ pub(crate) fn assembled(kind: &'static str, took: Duration) {
     metrics::histogram!(ASSEMBLY, "kind" => kind).record(took);
 }
 
-pub(crate) fn hot(reports: u64, bytes: u64) {
+pub(crate) fn hot(reports: usize, bytes: u64) {
     // Exact up to 2^53, far beyond any memory.
     metrics::gauge!(HOT).set(reports as f64);
     metrics::gauge!(HOT_BYTES).set(bytes as f64);

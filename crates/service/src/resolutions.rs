@@ -3,6 +3,7 @@
 
 use std::{
     borrow::Cow,
+    hash::RandomState,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -11,13 +12,17 @@ use std::{
 
 use brownstone_address::geocoder::{Geocoder, ResolveError, Resolved};
 use brownstone_domain::Clock;
+use quick_cache::{
+    UnitWeighter,
+    sync::{Cache, DefaultLifecycle},
+};
 use time::{Duration, OffsetDateTime};
 
 /// How long an answer is remembered.
 const MEMORY: Duration = Duration::minutes(10);
 
 /// How many texts are remembered.
-const CAPACITY: u64 = 20_000;
+const CAPACITY: usize = 20_000;
 
 type Answer = Result<Arc<Resolved>, ResolveError>;
 
@@ -26,7 +31,8 @@ type Answer = Result<Arc<Resolved>, ResolveError>;
 pub struct Resolutions {
     geocoder: Arc<dyn Geocoder>,
     clock: Arc<dyn Clock>,
-    known: moka::sync::Cache<Box<str>, Known>,
+    /// By the standard library's keyed hash: callers choose these texts.
+    known: Arc<Cache<Box<str>, Known, UnitWeighter, RandomState>>,
     /// Counts what was forgotten. An answer that was asked for before counts no more, even where it comes in after.
     age: Arc<AtomicU64>,
 }
@@ -45,8 +51,13 @@ impl Resolutions {
         Self {
             geocoder,
             clock,
-            // By the standard library's keyed hash: callers choose these texts.
-            known: moka::sync::Cache::new(CAPACITY),
+            known: Arc::new(Cache::with(
+                CAPACITY,
+                CAPACITY as u64,
+                UnitWeighter,
+                RandomState::new(),
+                DefaultLifecycle::default(),
+            )),
             age: Arc::default(),
         }
     }
@@ -97,7 +108,7 @@ impl Resolutions {
     /// Forgets everything; for when the address index is swapped.
     pub fn forget(&self) {
         self.age.fetch_add(1, Ordering::SeqCst);
-        self.known.invalidate_all();
+        self.known.clear();
     }
 }
 
