@@ -26,6 +26,10 @@ const RATELIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy")
 const HEAD: &[u8] = b"{\"data\":";
 /// What stands between them and `meta`.
 const FOOT: &[u8] = b",\"meta\":";
+const JSON: HeaderValue = HeaderValue::from_static("application/json");
+const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
+const ACCEPT_ENCODING: HeaderValue = HeaderValue::from_static("accept-encoding");
+const GZIP: HeaderValue = HeaderValue::from_static("gzip");
 const CHALLENGE: HeaderValue = HeaderValue::from_static("Bearer realm=\"brownstone\"");
 
 /// The envelope around a success: the ready pieces, and `meta` behind them. A piece that is there compressed goes out so to whoever takes
@@ -37,8 +41,8 @@ pub fn success(request: &HttpRequest, answer: &Answer) -> HttpResponse {
     answer.meta.write_json(&mut foot);
     foot.push(b'}');
     let mut response = HttpResponse::Ok();
-    response.content_type("application/json");
-    response.insert_header((header::CACHE_CONTROL, "no-store"));
+    response.insert_header((header::CONTENT_TYPE, JSON));
+    response.insert_header((header::CACHE_CONTROL, NO_STORE));
     if let Some(policy) = policy(answer.view.limits()) {
         response.insert_header((RATELIMIT_POLICY, policy));
     }
@@ -53,10 +57,10 @@ pub fn success(request: &HttpRequest, answer: &Answer) -> HttpResponse {
         // Small, and left to the middleware to compress.
         return response.body(pieces.concat());
     };
-    response.insert_header((header::VARY, "accept-encoding"));
+    response.insert_header((header::VARY, ACCEPT_ENCODING));
     let mut pieces = Vec::with_capacity(answer.data.len() + 2);
     if takes_gzip(request.headers()) {
-        response.insert_header((header::CONTENT_ENCODING, "gzip"));
+        response.insert_header((header::CONTENT_ENCODING, GZIP));
         let (before, rest) = answer.data.split_at(packed.place.min(answer.data.len()));
         let after = rest.get(1..).unwrap_or_default();
         let mut leading = vec![HEAD];
@@ -81,7 +85,7 @@ pub fn failure(request: &HttpRequest, failure: &Failure) -> HttpResponse {
     let status =
         StatusCode::from_u16(failure.code.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let mut response = HttpResponse::build(status);
-    response.insert_header((header::CACHE_CONTROL, "no-store"));
+    response.insert_header((header::CACHE_CONTROL, NO_STORE));
     if failure.code == ErrorCode::Unauthorized {
         response.insert_header((header::WWW_AUTHENTICATE, CHALLENGE));
     }

@@ -18,6 +18,11 @@ pub const MAX_DOLLARS: i64 = 100_000_000_000;
 #[derive(Debug, Clone, Copy)]
 pub struct Fields<'a>(pub &'a Map<String, Value>);
 
+/// Only a refusal says so.
+fn string_of(longest: usize) -> String {
+    format!("a string of 1 to {longest} characters")
+}
+
 fn wrong(field: &str, allowed: &str, got: Option<&Value>) -> BodyFault {
     BodyFault(match got {
         Some(value) => format!("{field} must be {allowed}; got {}.", kind(value)),
@@ -96,19 +101,20 @@ impl<'a> Fields<'a> {
         let Some(value) = self.get(field) else {
             return Ok(None);
         };
-        let allowed = format!("a string of 1 to {longest} characters");
         let Value::String(text) = value else {
-            return Err(wrong(field, &allowed, Some(value)));
+            return Err(wrong(field, &string_of(longest), Some(value)));
         };
         let length = text.chars().count();
         if text.trim().is_empty() {
             return Err(BodyFault(format!(
-                "{field} must be {allowed}; got blank text."
+                "{field} must be {}; got blank text.",
+                string_of(longest)
             )));
         }
         if length > longest {
             return Err(BodyFault(format!(
-                "{field} must be {allowed}; got {length} characters."
+                "{field} must be {}; got {length} characters.",
+                string_of(longest)
             )));
         }
         if text.chars().any(char::is_control) {
@@ -122,10 +128,8 @@ impl<'a> Fields<'a> {
     /// The address that three operations require.
     pub fn address(&self) -> Result<&'a str, BodyFault> {
         let longest = LookupRequest::MAX_ADDRESS_CHARS;
-        self.text("address", longest)?.ok_or_else(|| {
-            let allowed = format!("a string of 1 to {longest} characters");
-            wrong("address", &allowed, None)
-        })
+        self.text("address", longest)?
+            .ok_or_else(|| wrong("address", &string_of(longest), None))
     }
 
     /// One of a table's names.
