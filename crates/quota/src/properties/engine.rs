@@ -379,6 +379,27 @@ fn a_restored_record_does_not_replace_what_was_charged_since() {
     assert_eq!(ready(new.peek("a", limits)).unwrap().day_used(), 10);
 }
 
+#[test]
+fn of_two_restored_records_the_later_and_larger_stays_in_either_order() {
+    let limits = Limits::default();
+    let spent = |days: u64, cost: u32| {
+        let clock = clock();
+        clock.set(from_micros(NOON_US + days * DAY_US).unwrap());
+        let engine = MemoryQuota::new(clock);
+        ready(engine.charge("a", Units::new(cost), limits)).unwrap();
+        engine.snapshot()
+    };
+    for (stays, goes) in [(spent(1, 30), spent(1, 10)), (spent(1, 10), spent(0, 30))] {
+        for order in [[&stays, &goes], [&goes, &stays]] {
+            let new = MemoryQuota::new(clock());
+            for records in order {
+                new.restore(records.iter().cloned()).unwrap();
+            }
+            assert_eq!(new.snapshot(), stays);
+        }
+    }
+}
+
 async fn rig() -> crate::contract::Rig {
     let clock = clock();
     crate::contract::Rig::new(Arc::new(MemoryQuota::new(clock.clone())), clock)
