@@ -164,3 +164,26 @@ impl Shard {
         dropped
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn idle_slots_are_looked_for_once_in_a_millisecond_and_whenever_a_clock_steps_back() {
+        let mut shard = Shard::default();
+        let at = 20_000 * 1_000_000;
+        for (now_us, due) in [
+            (at, true),
+            (at, false),
+            (at + 999, false),
+            (at + 1_000, true),
+            (at + 1_999, false),
+            (at + 5_000, true),
+            (at + 4_001, false),
+            (at + 4_000, true),
+        ] {
+            assert_eq!(shard.is_sweep_due(now_us), due, "{now_us}");
+        }
+    }
+}

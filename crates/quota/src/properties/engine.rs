@@ -293,6 +293,49 @@ fn a_full_engine_refuses_newcomers_until_a_record_is_idle() {
     assert_eq!(restored.len(), 99);
 }
 
+/// Three names, one of each form.
+fn names(n: u64) -> [String; 3] {
+    [
+        format!("{n:016x}"),
+        format!("00000000-0000-4000-8000-{n:012x}"),
+        format!("account {n}"),
+    ]
+}
+
+#[test]
+fn charges_drop_what_is_idle_a_little_at_a_time() {
+    let clock = clock();
+    let engine = MemoryQuota::new(clock.clone());
+    let limits = Limits::default();
+    let charge = |account: &str| {
+        let decision = ready(engine.charge(account, Units::new(10), limits)).unwrap();
+        assert!(matches!(decision, Decision::Admitted { .. }));
+    };
+    for n in 0..1_000 {
+        names(n).iter().for_each(|name| charge(name));
+    }
+    assert_eq!(engine.len(), 3_000);
+    for n in 0..2_000 {
+        clock.set(from_micros(NOON_US + DAY_US + n * 1_000).unwrap());
+        charge(&format!("of the next day {n}"));
+    }
+    assert_eq!(engine.len(), 2_000);
+}
+
+#[test]
+fn a_sweep_says_how_many_went() {
+    let clock = clock();
+    let engine = MemoryQuota::new(clock.clone());
+    for name in (0..50).flat_map(names) {
+        let decision = ready(engine.charge(&name, Units::new(10), Limits::default()));
+        assert!(matches!(decision, Ok(Decision::Admitted { .. })));
+    }
+    clock.set(from_micros(NOON_US + DAY_US).unwrap());
+    assert_eq!(engine.sweep(usize::MAX), 150);
+    assert!(engine.is_empty());
+    assert_eq!(engine.sweep(usize::MAX), 0);
+}
+
 #[test]
 fn a_newcomer_finds_the_room_that_another_shard_has() {
     let options = MemoryOptions {
@@ -386,7 +429,8 @@ fn of_two_restored_records_the_later_and_larger_stays_in_either_order() {
         let clock = clock();
         clock.set(from_micros(NOON_US + days * DAY_US).unwrap());
         let engine = MemoryQuota::new(clock);
-        ready(engine.charge("a", Units::new(cost), limits)).unwrap();
+        let decision = ready(engine.charge("a", Units::new(cost), limits));
+        assert!(matches!(decision, Ok(Decision::Admitted { .. })));
         engine.snapshot()
     };
     for (stays, goes) in [(spent(1, 30), spent(1, 10)), (spent(1, 10), spent(0, 30))] {
