@@ -103,22 +103,22 @@ mod tests {
 
     #[test]
     fn memory_holds_as_many_bytes_as_it_may_whatever_a_report_takes() {
-        for (room, size, reports) in [(64 * MB, 2 * MB, 100), (MB, 200_000, 20), (MB, 50, 5_000)] {
-            let hot = super::reports(room);
+        for (room, size, many) in [(64 * MB, 2 * MB, 100), (MB, 200_000, 20), (MB, 50, 5_000)] {
+            let hot = reports(room);
             let bytes = Bytes::from(vec![0; usize::try_from(size).unwrap()]);
-            for n in 0..reports {
+            for n in 0..many {
                 hot.insert(key(n), report(&key(n), &bytes));
                 assert!(hot.weight() <= room, "{n} of {size}: {}", hot.weight());
             }
             assert!(hot.weight() > room * 3 / 5, "{size}: {}", hot.weight());
-            let found = (0..reports).filter(|n| hot.get(&key(*n)).is_some()).count();
+            let found = (0..many).filter(|n| hot.get(&key(*n)).is_some()).count();
             assert_eq!(found, hot.len());
         }
     }
 
     #[test]
     fn a_report_larger_than_the_memory_is_not_held_and_pushes_nothing_out() {
-        let hot = super::reports(MB);
+        let hot = reports(MB);
         hot.insert(key(0), report(&key(0), &Bytes::from(vec![0; 50_000])));
         let larger = Bytes::from(vec![0; usize::try_from(2 * MB).unwrap()]);
         hot.insert(key(1), report(&key(1), &larger));

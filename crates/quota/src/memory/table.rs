@@ -230,16 +230,70 @@ mod tests {
     fn it_is_between_seven_tenths_and_seven_eighths_full_and_gives_memory_back() {
         let seeds = Seeds::new();
         let mut table = Table::default();
+        let (mut sizes, mut places) = (0, 0);
         for number in 0..20_000 {
             table.insert(&seeds, ShortKey::new(number), slot(1));
+            if table.entries.len() > places {
+                places = table.entries.len();
+                sizes += 1;
+            }
             let full = table.len as f64 / table.entries.len() as f64;
             assert!(full <= 0.875, "{full}");
             assert!(full >= 0.7 || table.len < 100, "{full} at {}", table.len);
         }
-        let most = table.entries.len();
-        assert_eq!(table.sweep(&seeds, 19_990, |_| true), 19_990);
-        assert!(table.entries.len() < most / 100);
-        assert_eq!(table.iter().count(), 10);
+        assert!(sizes < 50, "by a fifth each time: {sizes}");
+        assert_eq!(table.sweep(&seeds, 19_000, |_| true), 19_000);
+        assert_eq!(table.entries.len(), 1_500);
+        assert_eq!(table.iter().count(), 1_000);
+    }
+
+    fn of_a_thousand(seeds: &Seeds) -> Table<ShortKey> {
+        let mut table = Table::default();
+        for number in 0..1_000 {
+            table.insert(seeds, ShortKey::new(number), slot(1));
+        }
+        table
+    }
+
+    #[test]
+    fn homes_are_spread_over_all_places() {
+        let table = of_a_thousand(&Seeds::new());
+        let places = table.entries.len();
+        let homes = [0, u64::MAX / 4 + 1, u64::MAX / 2 + 1, u64::MAX].map(|hash| table.home(hash));
+        assert_eq!(homes, [0, places / 4, places / 2, places - 1]);
+    }
+
+    #[test]
+    fn a_sweep_looks_at_no_more_than_it_may() {
+        let seeds = Seeds::new();
+        let mut table = of_a_thousand(&seeds);
+        let looked = std::cell::Cell::new(0);
+        let look = |goes: bool| {
+            let looked = &looked;
+            move |_: &Slot| {
+                looked.set(looked.get() + 1);
+                goes
+            }
+        };
+        assert_eq!(table.sweep(&seeds, 10, look(false)), 0);
+        assert_eq!(looked.take(), 10);
+        assert_eq!(table.sweep(&seeds, 10, look(true)), 10);
+        assert_eq!(looked.take(), 10);
+        // Half of the places without a slot: there it gives up after four places for each slot, and a few.
+        let half = table.entries.len() / 2;
+        for place in 0..half {
+            if table.get(place).is_some() {
+                table.set(place, slot(2));
+            }
+        }
+        while table.sweep(&seeds, usize::MAX, |slot| slot.record.spent == 2) > 0 {}
+        let empty = (0..half)
+            .take_while(|&place| table.get(place).is_none())
+            .count();
+        assert!(empty > 100, "{empty}");
+        table.cursor = 0;
+        assert_eq!(table.sweep(&seeds, 10, look(false)), 0);
+        assert_eq!((looked.take(), table.cursor), (0, 4 * 10 + FEWEST));
     }
 
     #[test]
