@@ -11,7 +11,7 @@ use brownstone_domain::{Bbl, Bin, Borough};
 use fst::{Automaton, IntoStreamer, Streamer};
 
 use super::{
-    PadError, PadStats, build,
+    AddressKind, PadError, PadStats, build,
     format::{
         ACROSS, BuildingRecord, LOT_BYTES, Layout, NAME_BYTES, POSTING_BYTES, RowRecord, SHOWN,
         Section, StreetRecord, u8_at, u32_at, uint_at,
@@ -98,7 +98,8 @@ impl PadIndex {
     ) -> Result<(Self, PadStats), PadError> {
         let mut stats = PadStats::default();
         let addresses = rows::read(addresses, &mut stats)?;
-        if addresses.rows.is_empty() {
+        // Blank walls are kept for their buildings' sake; nobody asks for one.
+        if (addresses.rows.iter()).all(|row| row.kind == AddressKind::None) {
             return Err(PadError::Layout {
                 file: rows::FILE,
                 why: "it has no address".to_owned(),

@@ -234,6 +234,27 @@ fn files_of_another_layout_are_refused_by_name() {
 }
 
 #[test]
+fn a_release_of_blank_walls_alone_is_refused() {
+    let mut pad = Pad::default();
+    let read = |pad: &Pad| {
+        PadIndex::read(
+            pad.addresses().as_bytes(),
+            pad.lots_file().as_bytes(),
+            None::<&[u8]>,
+        )
+    };
+    for kind in ["", "B", "W", "F"] {
+        if !kind.is_empty() {
+            pad.typed(kind, "1000010010", "1089621", "", "ANDES ROAD", "");
+        }
+        let refused = read(&pad).map(|(_, stats)| stats.rows).unwrap_err();
+        assert!(refused.to_string().contains("no address"), "{refused}");
+    }
+    pad.typed("N", "1000010010", "1086428", "", "CASTLE WILLIAMS", "10004");
+    assert_eq!(read(&pad).unwrap().1.rows, 1);
+}
+
+#[test]
 fn a_folder_needs_both_files() {
     let folder = tempfile::tempdir().unwrap();
     let pad = traps();
