@@ -90,7 +90,7 @@ impl PadIndex {
     /// Without it the names on the address rows are the only ones.
     ///
     /// # Errors
-    /// When a file cannot be read, lacks a column, or has more than one bad line in a thousand.
+    /// When a file cannot be read, lacks a column, or has more than one bad line in a thousand; when there is no address to look for.
     pub fn read(
         addresses: impl Read,
         lots: impl Read,
