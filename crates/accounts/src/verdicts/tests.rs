@@ -54,24 +54,24 @@ async fn silence_about_unseen_keys_leaves_nothing_behind() {
 
 #[tokio::test(start_paused = true)]
 async fn a_read_that_everyone_gave_up_leaves_nothing_behind() {
-    let store = Arc::new(Probe::default());
-    let gate = store.stop_reads();
-    let verdicts = Arc::new(Verdicts::new(store));
-    let calls: Vec<_> = (0..5)
-        .map(|_| {
-            let verdicts = Arc::clone(&verdicts);
-            tokio::spawn(async move { verdicts.get(&a_hash(1)).await })
-        })
-        .collect();
-    gate.reached().await;
-    assert_eq!(verdicts.reads_under_way(), 1);
-    for call in &calls {
-        call.abort();
+    for callers in [1, 2, 5] {
+        let store = Arc::new(Probe::default());
+        let gate = store.stop_reads();
+        let verdicts = Arc::new(Verdicts::new(store));
+        let calls: Vec<_> = (0..callers)
+            .map(|_| {
+                let verdicts = Arc::clone(&verdicts);
+                tokio::spawn(async move { verdicts.get(&a_hash(1)).await })
+            })
+            .collect();
+        gate.reached().await;
+        for call in calls {
+            assert_eq!(verdicts.reads_under_way(), 1, "{callers}: one waits yet");
+            call.abort();
+            assert!(call.await.unwrap_err().is_cancelled());
+        }
+        assert_eq!(verdicts.reads_under_way(), 0, "{callers}");
     }
-    for call in calls {
-        assert!(call.await.unwrap_err().is_cancelled());
-    }
-    assert_eq!(verdicts.reads_under_way(), 0);
 }
 
 #[tokio::test(start_paused = true)]
