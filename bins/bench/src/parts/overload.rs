@@ -1,6 +1,9 @@
 //! More calls than the server can take.
 
-use std::time::{Duration, Instant};
+use std::{
+    collections::HashMap,
+    time::{Duration, Instant},
+};
 
 use anyhow::{Context as _, bail, ensure};
 use brownstone_sample_city::SampleCity;
@@ -11,6 +14,7 @@ use super::{
     city::{Deployment, Known, Server, known},
 };
 use crate::{
+    measure::median,
     open::{Came, Open, percentile},
     row::{Figure, Row, Wanted},
 };
@@ -22,7 +26,9 @@ pub(crate) const PART: Part = Part {
 The release server on a made-up address release of 1.3 million ranges, its publishers in the load's own process. One call in twenty asks for a building that nobody
 asked for before, all others for one whose report is in memory. Capacity is what 24 connections get that ask again as soon as they were answered: few enough that nobody is turned
 away. Then an open load, 20 seconds each: a call begins when it is due, and is timed from that moment, over 256 connections. Goodput is answers of 200; whoever is turned away gets
-429 or 503. The load's generator and the publishers share the two cores with the server; the publishers, who would be elsewhere, give way to the others.",
+429 or 503. A 99th percentile is the median of those of all quarters of a second, since machines are seen to stand nearly still for a twentieth of a second and more, once in a second
+or two, which no server can mend; that of all calls stands in brackets. The load's generator and the publishers share the two cores with the server; the publishers, who would be
+elsewhere, give way to the others.",
     run,
 };
 
@@ -38,6 +44,9 @@ const COLD_IN: usize = 20;
 /// Calls that the capacity is taken from.
 const CALIBRATION: usize = 4_000;
 
+/// How often: the one in the middle counts.
+const CALIBRATIONS: usize = 5;
+
 /// Connections of that: fewer than reports are assembled at once, so that all of them are.
 const IN_FLIGHT: usize = 24;
 
@@ -50,6 +59,9 @@ const CONNECTIONS: usize = 256;
 /// Buildings that may be asked for once.
 const BUILDINGS: usize = 150_000;
 
+/// Each has a percentile of its own. Short enough that most are without one of the spells in which the machine itself stands.
+const WINDOW: Duration = Duration::from_millis(250);
+
 /// Within so many seconds all must be as before.
 const RECOVERY: u64 = 5;
 
@@ -57,8 +69,10 @@ const RECOVERY: u64 = 5;
 struct Outcome {
     offered: f64,
     goodput: f64,
-    /// The 99th percentile of warm lookups that succeeded, in microseconds.
+    /// The 99th percentile of warm lookups that succeeded, in microseconds: the median of the windows.
     warm: f64,
+    /// That of all of them.
+    warm_whole: f64,
     turned_away: usize,
     warm_turned_away: usize,
     others: usize,
@@ -120,7 +134,8 @@ impl Mix<'_> {
         let outcome = Outcome {
             offered: rate,
             goodput: successes(&came) as f64 / took,
-            warm: percentile(warm_ones(&came), 0.99),
+            warm: typical(&came, rate),
+            warm_whole: percentile(warm_ones(&came), 0.99),
             turned_away: of(|status| matches!(status, 429 | 503)),
             warm_turned_away: (came.iter())
                 .filter(|one| is_warm(one) && matches!(one.status, 429 | 503))
@@ -141,11 +156,25 @@ fn is_warm(one: &Came) -> bool {
 }
 
 /// How long the warm lookups took that succeeded.
-fn warm_ones(came: &[Came]) -> Vec<f64> {
-    came.iter()
+fn warm_ones<'a>(came: impl IntoIterator<Item = &'a Came>) -> Vec<f64> {
+    came.into_iter()
         .filter(|one| is_warm(one) && one.status == 200)
         .map(|one| one.took)
         .collect()
+}
+
+/// The 99th percentile of the warm lookups that were due in a window, of the window in the middle.
+fn typical(came: &[Came], rate: f64) -> f64 {
+    let each = ((rate * WINDOW.as_secs_f64()) as usize).max(1);
+    let mut windows: HashMap<usize, Vec<&Came>> = HashMap::new();
+    for one in came {
+        windows.entry(one.number / each).or_default().push(one);
+    }
+    let percentiles = (windows.into_values())
+        .map(warm_ones)
+        .filter(|took| !took.is_empty())
+        .map(|took| percentile(took, 0.99));
+    median(percentiles)
 }
 
 fn run() -> anyhow::Result<Vec<Row>> {
@@ -171,7 +200,11 @@ fn run() -> anyhow::Result<Vec<Row>> {
     };
     // The first brings connections and tables to where they will be.
     mix.capacity()?;
-    let capacity = mix.capacity()?;
+    let mut capacities = Vec::new();
+    for _ in 0..CALIBRATIONS {
+        capacities.push(mix.capacity()?);
+    }
+    let capacity = median(capacities);
     let whole = Duration::from_secs(SECONDS);
     let mut outcomes = Vec::new();
     for share in LOADS {
@@ -186,7 +219,7 @@ fn run() -> anyhow::Result<Vec<Row>> {
         .filter(|one| one.number >= last)
         .collect();
     ensure!(!last.is_empty(), "nothing came in the last second");
-    let recovered = percentile(warm_ones(&last), 0.99);
+    let recovered = typical(&last, capacity / 2.0);
 
     let peak = (outcomes.iter()).fold(0.0_f64, |peak, one| peak.max(one.goodput));
     let mut rows = vec![Row::alone(
@@ -214,7 +247,10 @@ fn run() -> anyhow::Result<Vec<Row>> {
         rows.push(
             Row::alone(
                 PART.name,
-                format!("{percent:.0} %: warm lookups that succeeded, 99th percentile"),
+                format!(
+                    "{percent:.0} %: warm lookups that succeeded, 99th percentile (of all {:.1} ms)",
+                    outcome.warm_whole / 1e3
+                ),
                 Figure::new(outcome.warm / 1e3, "ms"),
             )
             .beside(
