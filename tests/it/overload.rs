@@ -220,3 +220,45 @@ async fn a_noisy_account_is_bounded_and_another_does_not_notice() {
     // The places are free again.
     assert_eq!(noisy.lookup(WARM).await.status, 200);
 }
+
+/// Name and niceness of each thread, that of the first thread being 0.
+#[cfg(target_os = "linux")]
+fn threads(pid: u32) -> Vec<(String, i32)> {
+    let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).expect("it runs");
+    let read = |stat: String| {
+        // The name stands in brackets and may hold anything; niceness is the seventeenth after it.
+        let (name, rest) = stat.split_once('(')?.1.rsplit_once(')')?;
+        let nice = rest.split_whitespace().nth(16)?.parse().ok()?;
+        Some((name.to_owned(), nice))
+    };
+    let stat = |task: std::path::PathBuf| std::fs::read_to_string(task.join("stat")).ok();
+    let own = stat(format!("/proc/{pid}").into()).and_then(read);
+    let (_, own) = own.expect("it runs");
+    // A thread may end while it is looked at.
+    (tasks.flatten())
+        .filter_map(|task| stat(task.path()).and_then(read))
+        .map(|(name, nice): (String, i32)| (name, nice - own))
+        .collect()
+}
+
+/// The threads that make reports and talk to storage give way to those that answer, whoever began them.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn threads_that_make_reports_give_way() {
+    let server = Server::sample().await;
+    server.warm().await;
+    let threads = threads(server.pid());
+    let of = |name: &str| -> Vec<i32> {
+        let named = threads.iter().filter(|(of, _)| of.starts_with(name));
+        named.map(|(_, nice)| *nice).collect()
+    };
+    let makers = of("tokio-rt-worker");
+    assert!(makers.len() >= 2, "{threads:?}");
+    assert!(makers.iter().all(|nice| *nice == 5), "{threads:?}");
+    // One thread each drives the API, the web host and the metrics.
+    assert_eq!(of("listener"), [0, 0, 0], "{threads:?}");
+    // Those that answer; the made-up city's are begun by the runtime and give way as well.
+    let answering = of("actix-server").iter().filter(|nice| **nice == 0).count();
+    let workers = std::thread::available_parallelism().map_or(2, usize::from);
+    assert!(answering >= 2 * workers, "{threads:?}");
+}

@@ -15,6 +15,7 @@ mod rates;
 mod sales;
 mod sample;
 mod serve;
+mod threads;
 
 use std::process::ExitCode;
 
@@ -28,10 +29,11 @@ static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
-    let runtime = match tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()
-    {
+    let runtime = match cli.serves() {
+        true => threads::giving_way(),
+        false => threads::plain(),
+    };
+    let runtime = match runtime {
         Ok(runtime) => runtime,
         Err(error) => return fail(&error.into()),
     };

@@ -26,7 +26,7 @@ use crate::{
     people::{self, People},
     rates,
     sales::{self, SalesFile},
-    sample,
+    sample, threads,
 };
 
 /// The sample server's own file.
@@ -132,7 +132,7 @@ pub(crate) async fn serve(mut config: Config, sample: bool) -> anyhow::Result<()
     let workers = std::thread::available_parallelism().map_or(2, usize::from);
     let (api_limits, web_limits) = open_files::connections();
     let (handle, server) = brownstone_http::serve(listener, api, &api_limits, workers)?;
-    let server = tokio::spawn(server);
+    let server = threads::drive(server)?;
 
     let accounts = Accounts::new(store.accounts(), Arc::clone(&clock), config.environment);
     let web_listener = people::listen(&config)?;
@@ -152,7 +152,7 @@ pub(crate) async fn serve(mut config: Config, sample: bool) -> anyhow::Result<()
     };
     let host = people.host(&base_url, &web_url, sample);
     let (web_handle, web_server) = brownstone_web::serve(web_listener, host, &web_limits, workers)?;
-    let web_server = tokio::spawn(web_server);
+    let web_server = threads::drive(web_server)?;
     say(&format!("web host listening on {web_url}"));
     let upstreams = city.upstreams.clone();
     let observed = service.clone();
@@ -169,7 +169,7 @@ pub(crate) async fn serve(mut config: Config, sample: bool) -> anyhow::Result<()
                 listener.local_addr()?
             ));
             let (handle, server) = brownstone_http::metrics::serve_metrics(listener, render)?;
-            Some((handle, tokio::spawn(server)))
+            Some((handle, threads::drive(server)?))
         }
         None => None,
     };
@@ -204,11 +204,11 @@ pub(crate) async fn serve(mut config: Config, sample: bool) -> anyhow::Result<()
     traffic.stop();
     drain(&service, &traffic).await;
     tokio::join!(handle.stop(true), web_handle.stop(true));
-    server.await.context("the server's task broke")??;
-    web_server.await.context("the web host's task broke")??;
+    server.await.context("the server's thread broke")??;
+    web_server.await.context("the web host's thread broke")??;
     if let Some((handle, server)) = metrics_server {
         handle.stop(false).await;
-        server.await.context("the metrics' task broke")??;
+        server.await.context("the metrics' thread broke")??;
     }
     purging_sessions.abort();
     keeping_listings.abort();

@@ -167,6 +167,11 @@ enum Command {
 }
 
 impl Cli {
+    /// Whether it answers calls until it is told to end.
+    pub(crate) fn serves(&self) -> bool {
+        matches!(self.command, Command::Serve { .. })
+    }
+
     /// Carries the command out.
     ///
     /// # Errors
@@ -174,8 +179,7 @@ impl Cli {
     pub(crate) async fn run(self) -> anyhow::Result<ExitCode> {
         let layers = self.layers()?;
         let config = Config::of(&layers)?;
-        let quiet = !matches!(self.command, Command::Serve { .. });
-        let logging = crate::logging::start(&layers, &config, quiet)?;
+        let logging = crate::logging::start(&layers, &config, !self.serves())?;
         match self.command {
             Command::Serve { sample } => {
                 let file = self.config.as_deref();
