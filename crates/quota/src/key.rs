@@ -340,6 +340,24 @@ mod tests {
     }
 
     #[test]
+    fn every_bit_of_a_number_counts_whatever_the_secret() {
+        for _ in 0..32 {
+            let seeds = Seeds::new();
+            for number in [0, u128::MAX, 0x0192_f0c1_2345_7890_abcd_ef01_2345_6789] {
+                for bit in 0..128 {
+                    let other = number ^ 1 << bit;
+                    assert_ne!(seeds.uuid(number), seeds.uuid(other), "{bit}");
+                }
+                let number = number as u64;
+                for bit in 0..64 {
+                    let other = number ^ 1 << bit;
+                    assert_ne!(seeds.short(number), seeds.short(other), "{bit}");
+                }
+            }
+        }
+    }
+
+    #[test]
     fn numbers_in_a_row_spread_over_shards_and_places() {
         let seeds = Seeds::new();
         let mut shards = [0_u32; 64];
