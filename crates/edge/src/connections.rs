@@ -1,7 +1,6 @@
 //! The connections of a listener: so many and no more, and an end to those on which nothing moves.
 
 use std::{
-    any::Any,
     net::{Shutdown, SocketAddr, TcpListener, TcpStream},
     os::fd::AsFd as _,
     sync::{
@@ -13,6 +12,8 @@ use std::{
 
 use actix_web::{dev::Extensions, dev::ServiceRequest};
 use tokio::time::Instant;
+
+use crate::turns::{InTurn, Turn};
 
 /// Connections that may wait to be accepted; the system may allow fewer. One more is not answered, and its client tries again a
 /// second later.
@@ -72,8 +73,10 @@ struct Inner {
 
 #[derive(Debug)]
 struct Connection {
-    /// Another handle of the socket, to close it by.
-    socket: TcpStream,
+    /// Another handle of the socket, to close it by. None where no descriptor was left: such a one has the library's own bounds, and
+    /// those that follow are not accepted.
+    socket: Option<TcpStream>,
+    turn: Arc<Turn>,
     /// Requests between their head and their answer's.
     running: AtomicU32,
     /// When the last answer began, or the connection; milliseconds since the listener's begin.
@@ -91,6 +94,7 @@ impl Drop for Running {
             self.0.since.store(listener.now(), Ordering::Relaxed);
         }
         self.0.running.fetch_sub(1, Ordering::Release);
+        self.0.turn.pass();
     }
 }
 
@@ -117,7 +121,9 @@ impl Inner {
                 return true;
             }
             // The library sees its end and lets go of it. A socket that is closed already is what is wanted.
-            let _closed_already = connection.socket.shutdown(Shutdown::Both);
+            if let Some(socket) = &connection.socket {
+                let _closed_already = socket.shutdown(Shutdown::Both);
+            }
             closed += 1;
             false
         });
@@ -151,30 +157,22 @@ impl Connections {
         Self(inner)
     }
 
-    /// For the server's hook on a new connection.
-    pub fn on_connect(&self) -> impl Fn(&dyn Any, &mut Extensions) + Send + Sync + 'static {
-        let inner = Arc::clone(&self.0);
-        move |stream, data| {
-            let Some(stream) = stream.downcast_ref::<actix_web::rt::net::TcpStream>() else {
-                return;
-            };
-            let Ok(socket) = stream.as_fd().try_clone_to_owned() else {
-                // No descriptor is left: this one has the library's own bounds, and those that follow are not accepted.
-                return;
-            };
-            let connection = Arc::new(Connection {
-                socket: socket.into(),
-                running: AtomicU32::new(0),
-                since: AtomicU64::new(inner.now()),
-                listener: Arc::downgrade(&inner),
-            });
-            inner.open().push(Arc::downgrade(&connection));
-            data.insert(connection);
-        }
+    /// Notes a new connection, among what its requests carry as well.
+    pub(crate) fn note(&self, stream: &InTurn, data: &mut Extensions) {
+        let socket = stream.socket().as_fd().try_clone_to_owned();
+        let connection = Arc::new(Connection {
+            socket: socket.ok().map(TcpStream::from),
+            turn: stream.turn(),
+            running: AtomicU32::new(0),
+            since: AtomicU64::new(self.0.now()),
+            listener: Arc::downgrade(&self.0),
+        });
+        self.0.open().push(Arc::downgrade(&connection));
+        data.insert(connection);
     }
 }
 
-/// Notes that a request runs, until what is returned is dropped.
+/// Notes that a request runs, until what is returned is dropped: when its answer begins. Then it is the next one's turn.
 pub fn running(request: &ServiceRequest) -> Option<Running> {
     let connection = request.conn_data::<Arc<Connection>>()?;
     connection.running.fetch_add(1, Ordering::AcqRel);

@@ -2,8 +2,12 @@
 
 pub mod body;
 pub mod connections;
+mod framing;
 pub mod request;
+mod server;
+mod turns;
 
 pub use body::{BodyFault, read};
 pub use connections::{Connections, Limits, listen};
 pub use request::{Refusal, refusal};
+pub use server::serve;

@@ -6,8 +6,8 @@ use std::{
 };
 
 use actix_web::{
-    App, Error, HttpRequest, HttpResponse, HttpServer,
-    body::MessageBody,
+    App, Error, HttpRequest, HttpResponse,
+    body::{BoxBody, MessageBody},
     dev::{ServerHandle, ServiceFactory, ServiceRequest, ServiceResponse},
     guard,
     http::header,
@@ -15,7 +15,7 @@ use actix_web::{
     web,
 };
 use brownstone_domain::{Operation, OperationSpec, Surface};
-use brownstone_edge::{Connections, Limits};
+use brownstone_edge::Limits;
 use brownstone_service::{Call, Failure, Service, service::BUILT};
 use futures::future::{BoxFuture, LocalBoxFuture};
 use serde_json::{Value, json};
@@ -24,12 +24,9 @@ use crate::{
     edge::{self, Traffic},
     metrics::Wire,
     openapi,
-    pieces::is_ready,
+    pieces::{Pieces, is_ready},
     request, respond,
 };
-
-/// Bytes of an answer that are gathered before they are written; a report's body is one piece, and takes as much memory either way.
-const WRITTEN_AT_ONCE: usize = 128 * 1024;
 
 /// Says whether this instance can serve, and what it serves from. `Err` is not ready.
 pub type Readiness = Arc<dyn Fn() -> BoxFuture<'static, Result<Value, Value>> + Send + Sync>;
@@ -70,22 +67,7 @@ pub fn serve(
     impl Future<Output = std::io::Result<()>> + use<>,
 )> {
     let wire = Arc::new(Wire::default());
-    let connections = Connections::watched(limits);
-    let server = HttpServer::new(move || app(&api, &wire))
-        .workers(workers)
-        // A large answer goes out by one call of the system; the last piece of one that does not must not wait for the acknowledgement
-        // of the one before.
-        .h1_write_buffer_size(WRITTEN_AT_ONCE)
-        .tcp_nodelay(true)
-        .disable_signals()
-        .max_connections(limits.each_worker(workers))
-        .client_request_timeout(limits.head)
-        .keep_alive(limits.keep_alive)
-        .on_connect(connections.on_connect())
-        .shutdown_timeout(25)
-        .listen(listener)?
-        .run();
-    Ok((server.handle(), server))
+    brownstone_edge::serve(listener, limits, workers, move || app(&api, &wire))
 }
 
 /// The host without a listener: its routes behind its edge.
@@ -189,7 +171,7 @@ fn document(req: &HttpRequest, api: &Api) -> HttpResponse {
         return response.finish();
     }
     response.content_type("application/json");
-    response.body(ready.bytes.clone())
+    response.body(BoxBody::new(Pieces::new(vec![ready.bytes.clone()])))
 }
 
 type Plain = fn(HttpRequest, &Api) -> LocalBoxFuture<'static, HttpResponse>;

@@ -2,7 +2,12 @@
 
 use std::{net::TcpListener, sync::Arc, time::Duration};
 
-use actix_web::{App, HttpResponse, HttpServer, dev::ServerHandle, web};
+use actix_web::{
+    App, HttpResponse,
+    dev::{ServerHandle, Service as _},
+    web,
+};
+use brownstone_edge::{Limits, connections};
 use metrics::{Counter, Histogram, Unit, describe_counter, describe_histogram};
 
 const RESPONSES: &str = "brownstone_http_responses_total";
@@ -66,22 +71,28 @@ pub fn serve_metrics(
     ServerHandle,
     impl Future<Output = std::io::Result<()>> + use<>,
 )> {
-    let server = HttpServer::new(move || {
+    let limits = Limits {
+        connections: 64,
+        ..Limits::default()
+    };
+    brownstone_edge::serve(listener, &limits, 1, move || {
         let render = Arc::clone(&render);
-        App::new().route(
-            "/metrics",
-            web::get().to(move || {
-                let text = render();
-                async move { HttpResponse::Ok().content_type(TEXT).body(text) }
-            }),
-        )
+        App::new()
+            .wrap_fn(|request, app| {
+                let running = connections::running(&request);
+                let answer = app.call(request);
+                async move {
+                    let answer = answer.await;
+                    drop(running);
+                    answer
+                }
+            })
+            .route(
+                "/metrics",
+                web::get().to(move || {
+                    let text = render();
+                    async move { HttpResponse::Ok().content_type(TEXT).body(text) }
+                }),
+            )
     })
-    .workers(1)
-    .max_connections(64)
-    .disable_signals()
-    .client_request_timeout(Duration::from_secs(5))
-    .shutdown_timeout(1)
-    .listen(listener)?
-    .run();
-    Ok((server.handle(), server))
 }

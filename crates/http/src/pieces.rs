@@ -12,6 +12,9 @@ use actix_web::{
 };
 use bytes::Bytes;
 
+/// The most of a piece that is copied at once: the rest waits where it is, and not in the buffer of a client that does not read.
+const AT_ONCE: usize = 64 * 1024;
+
 /// Pieces of a body, sent one after the other under one length.
 #[derive(Debug)]
 pub(crate) struct Pieces {
@@ -40,7 +43,10 @@ impl MessageBody for Pieces {
         mut self: Pin<&mut Self>,
         _: &mut Context<'_>,
     ) -> Poll<Option<Result<Bytes, Infallible>>> {
-        Poll::Ready(self.rest.next().map(Ok))
+        Poll::Ready(match self.rest.as_mut_slice().first_mut() {
+            Some(piece) if piece.len() > AT_ONCE => Some(Ok(piece.split_to(AT_ONCE))),
+            _ => self.rest.next().map(Ok),
+        })
     }
 }
 
@@ -80,9 +86,28 @@ pub(crate) fn takes_gzip(headers: &HeaderMap) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use actix_web::test::TestRequest;
+    use actix_web::{body::to_bytes, test::TestRequest};
+    use futures::StreamExt as _;
 
     use super::*;
+
+    #[actix_web::test]
+    async fn a_large_piece_goes_out_bit_by_bit_and_whole() {
+        let sizes = [3, 0, AT_ONCE, 2 * AT_ONCE + 1, 5];
+        let pieces = || {
+            let piece = |(place, size)| Bytes::from(vec![place as u8; size]);
+            Pieces::new(sizes.into_iter().enumerate().map(piece).collect())
+        };
+        let mut body = Box::pin(pieces());
+        let sent = futures::stream::poll_fn(|context| body.as_mut().poll_next(context));
+        let sent: Vec<usize> = sent.map(|piece| piece.unwrap().len()).collect().await;
+        assert_eq!(sent, [3, AT_ONCE, AT_ONCE, AT_ONCE, 1, 5]);
+        let wanted: Vec<u8> = (sizes.into_iter().enumerate())
+            .flat_map(|(place, size)| vec![place as u8; size])
+            .collect();
+        assert_eq!(pieces().size(), BodySize::Sized(wanted.len() as u64));
+        assert_eq!(to_bytes(pieces()).await.unwrap(), wanted);
+    }
 
     #[test]
     fn gzip_is_sent_to_those_who_take_it() {

@@ -3,7 +3,7 @@
 use std::{net::TcpListener, sync::Arc};
 
 use actix_web::{
-    App, HttpRequest, HttpResponse, HttpServer,
+    App, HttpRequest, HttpResponse,
     dev::ServerHandle,
     http::header,
     middleware::{Compress, from_fn},
@@ -14,7 +14,7 @@ use brownstone_accounts::{
     sign_in::{SignIn, oidc::Oidc},
 };
 use brownstone_domain::{ErrorBody, ErrorCode};
-use brownstone_edge::{Connections, Limits};
+use brownstone_edge::Limits;
 use brownstone_service::Service;
 use sha2::{Digest as _, Sha256};
 
@@ -76,8 +76,7 @@ pub fn serve(
     impl Future<Output = std::io::Result<()>> + use<>,
 )> {
     let secure = host.is_secure();
-    let connections = Connections::watched(limits);
-    let server = HttpServer::new(move || {
+    brownstone_edge::serve(listener, limits, workers, move || {
         App::new()
             .wrap(Compress::default())
             .wrap(from_fn(move |request, next| {
@@ -85,17 +84,6 @@ pub fn serve(
             }))
             .configure(|config| routes(config, &host))
     })
-    .workers(workers)
-    .tcp_nodelay(true)
-    .disable_signals()
-    .max_connections(limits.each_worker(workers))
-    .client_request_timeout(limits.head)
-    .keep_alive(limits.keep_alive)
-    .on_connect(connections.on_connect())
-    .shutdown_timeout(25)
-    .listen(listener)?
-    .run();
-    Ok((server.handle(), server))
 }
 
 /// Registers every route; one setup for the server and for tests.

@@ -1,7 +1,10 @@
-use std::net::{SocketAddr, TcpListener};
+use std::{
+    net::{SocketAddr, TcpListener},
+    sync::atomic::AtomicUsize,
+};
 
 use actix_web::{
-    App, HttpResponse, HttpServer,
+    App, HttpResponse,
     dev::{ServerHandle, Service as _},
     web,
 };
@@ -16,6 +19,8 @@ use super::*;
 const QUIET: Duration = Duration::from_millis(600);
 /// How long a test waits for what must come; only a failure takes as long.
 const PATIENCE: Duration = Duration::from_secs(30);
+/// How often `/counted` was asked.
+static ASKED: AtomicUsize = AtomicUsize::new(0);
 const LARGE: usize = 16 * 1024 * 1024;
 
 #[test]
@@ -36,8 +41,7 @@ fn a_burst_of_connections_waits_to_be_accepted() {
 fn server(limits: Limits) -> (SocketAddr, ServerHandle) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
-    let connections = Connections::watched(&limits);
-    let server = HttpServer::new(|| {
+    let (handle, server) = crate::serve(listener, &limits, 1, || {
         App::new()
             .wrap_fn(|request, app| {
                 let running = running(&request);
@@ -56,18 +60,17 @@ fn server(limits: Limits) -> (SocketAddr, ServerHandle) {
                     HttpResponse::Ok().finish()
                 }),
             )
+            .route(
+                "/counted",
+                web::post().to(|body: web::Bytes| async move {
+                    assert_eq!(body, "x");
+                    ASKED.fetch_add(1, Ordering::SeqCst);
+                    HttpResponse::Ok().finish()
+                }),
+            )
             .route("/large", web::get().to(|| async { vec![0_u8; LARGE] }))
     })
-    .workers(1)
-    .max_connections(limits.each_worker(1))
-    .keep_alive(limits.keep_alive)
-    .client_request_timeout(limits.head)
-    .on_connect(connections.on_connect())
-    .disable_signals()
-    .listen(listener)
-    .unwrap()
-    .run();
-    let handle = server.handle();
+    .unwrap();
     tokio::spawn(server);
     (address, handle)
 }
@@ -202,5 +205,39 @@ async fn more_connections_than_the_bound_wait_for_their_turn() {
     held.pop();
     let byte = tokio::time::timeout(PATIENCE, third.read_u8()).await;
     assert_eq!(byte.expect("its turn comes").unwrap(), b'H');
+    handle.stop(false).await;
+}
+
+/// A client that asks for everything at once and reads nothing has one request run, and the next one wait; when it reads, all are answered.
+#[actix_web::test]
+async fn requests_that_are_sent_ahead_have_their_turn_one_by_one() {
+    const AHEAD: usize = 2_000;
+    let (address, handle) = server(Limits::default());
+    let before = ASKED.load(Ordering::SeqCst);
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.set_recv_buffer_size(4096).unwrap();
+    let stream = socket.connect(address).await.unwrap();
+    let (mut from, mut to) = stream.into_split();
+    let large = "GET /large HTTP/1.1\r\nHost: a\r\n\r\n";
+    let counted = "POST /counted HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\nx";
+    let last = "GET /slow HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
+    let all = [large, &counted.repeat(AHEAD), last].concat();
+    let sending = tokio::spawn(async move { to.write_all(all.as_bytes()).await });
+    // Long after it was all read, were it read ahead: another client is answered, again and again.
+    let mut other = TcpStream::connect(address).await.unwrap();
+    for _ in 0..50 {
+        ask(&mut other, "GET / HTTP/1.1\r\nHost: a\r\n\r\n").await;
+    }
+    assert_eq!(ASKED.load(Ordering::SeqCst), before, "none has its turn");
+    let mut answers = Vec::new();
+    let reading = tokio::time::timeout(PATIENCE, from.read_to_end(&mut answers));
+    reading.await.expect("all are answered").unwrap();
+    sending.await.unwrap().unwrap();
+    assert_eq!(ASKED.load(Ordering::SeqCst) - before, AHEAD);
+    let heads = answers
+        .windows(15)
+        .filter(|part| *part == b"HTTP/1.1 200 OK")
+        .count();
+    assert_eq!(heads, AHEAD + 2);
     handle.stop(false).await;
 }
