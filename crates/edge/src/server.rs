@@ -11,7 +11,8 @@ use actix_web::{Error, body::MessageBody, dev::AppConfig, rt::net::TcpStream};
 
 use crate::{Connections, Limits, turns::InTurn};
 
-/// Bytes of an answer that are gathered before they are written; a report's body is one piece, and takes as much memory either way.
+/// Bytes of an answer that are gathered before they are written: one call of the system for most of them, and no more memory than this for a
+/// client that does not read.
 const WRITTEN_AT_ONCE: usize = 128 * 1024;
 
 /// How long the end of a connection may take.
