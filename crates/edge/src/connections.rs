@@ -10,7 +10,8 @@ use std::{
     time::Duration,
 };
 
-use actix_web::{dev::Extensions, dev::ServiceRequest};
+use actix_http::Request;
+use actix_web::dev::Extensions;
 use tokio::time::Instant;
 
 use crate::turns::{InTurn, Turn};
@@ -86,7 +87,7 @@ struct Connection {
 
 /// A request that runs on its connection; dropped when its answer begins.
 #[derive(Debug)]
-pub struct Running(Arc<Connection>);
+pub(crate) struct Running(Arc<Connection>);
 
 impl Drop for Running {
     fn drop(&mut self) {
@@ -173,7 +174,7 @@ impl Connections {
 }
 
 /// Notes that a request runs, until what is returned is dropped: when its answer begins. Then it is the next one's turn.
-pub fn running(request: &ServiceRequest) -> Option<Running> {
+pub(crate) fn running(request: &Request) -> Option<Running> {
     let connection = request.conn_data::<Arc<Connection>>()?;
     connection.running.fetch_add(1, Ordering::AcqRel);
     Some(Running(Arc::clone(connection)))

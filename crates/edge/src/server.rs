@@ -5,11 +5,15 @@ use std::{fmt, net::TcpListener, time::Duration};
 use actix_http::{HttpService, Request, Response};
 use actix_server::{Server, ServerHandle};
 use actix_service::{
-    IntoServiceFactory, Service, ServiceFactory, ServiceFactoryExt as _, fn_service, map_config,
+    IntoServiceFactory, Service, ServiceFactory, ServiceFactoryExt as _, apply_fn_factory,
+    fn_service, map_config,
 };
 use actix_web::{Error, body::MessageBody, dev::AppConfig, rt::net::TcpStream};
 
-use crate::{Connections, Limits, turns::InTurn};
+use crate::{
+    connections::{Connections, Limits, running},
+    turns::InTurn,
+};
 
 /// Bytes of an answer that are gathered before they are written: one call of the system for most of them, and no more memory than this for a
 /// client that does not read.
@@ -22,8 +26,6 @@ const DISCONNECT: Duration = Duration::from_secs(1);
 const SHUTDOWN: u64 = 25;
 
 /// Serves what `app` makes on `listener` until the handle stops it. Running requests finish first. Must be called within a runtime.
-///
-/// Each request has to pass [`connections::running`](crate::connections::running), or the next of its connection never has its turn.
 ///
 /// # Errors
 /// When the listener cannot be used.
@@ -51,7 +53,15 @@ where
     let ending = builder.graceful_shutdown_signal();
     let service = move || {
         let (connections, ending) = (connections.clone(), ending.clone());
-        let app = app().into_factory();
+        let app = apply_fn_factory(app(), |request: Request, app: &S::Service| {
+            let running = running(&request);
+            let answer = app.call(request);
+            async move {
+                let answer = answer.await;
+                drop(running);
+                answer
+            }
+        });
         let app = app.map_err(|error| error.into().error_response());
         let http = HttpService::build()
             .graceful_shutdown_signal(move || {

@@ -19,7 +19,7 @@ use actix_web::{
     middleware::Next,
 };
 use brownstone_domain::{ErrorCode, RequestId};
-use brownstone_edge::{Refusal, connections, refusal, request::MAX_URI_BYTES};
+use brownstone_edge::{Refusal, refusal, request::MAX_URI_BYTES};
 use brownstone_service::Failure;
 use tracing::Instrument as _;
 
@@ -91,7 +91,6 @@ pub(crate) async fn edge(
     request: ServiceRequest,
     next: Next<impl MessageBody + 'static>,
 ) -> Result<ServiceResponse<BoxBody>, actix_web::Error> {
-    let running = connections::running(&request);
     if !LOOKED_AFTER.contains(&request.path()) {
         traffic.requests.fetch_add(1, Ordering::Relaxed);
     }
@@ -119,7 +118,6 @@ pub(crate) async fn edge(
             answer.map_into_boxed_body()
         }
     };
-    drop(running);
     if traffic.is_stopping() {
         response
             .response_mut()

@@ -2,12 +2,8 @@
 
 use std::{net::TcpListener, sync::Arc, time::Duration};
 
-use actix_web::{
-    App, HttpResponse,
-    dev::{ServerHandle, Service as _},
-    web,
-};
-use brownstone_edge::{Limits, connections};
+use actix_web::{App, HttpResponse, dev::ServerHandle, web};
+use brownstone_edge::Limits;
 use metrics::{Counter, Histogram, Unit, describe_counter, describe_histogram};
 
 const RESPONSES: &str = "brownstone_http_responses_total";
@@ -77,22 +73,12 @@ pub fn serve_metrics(
     };
     brownstone_edge::serve(listener, &limits, 1, move || {
         let render = Arc::clone(&render);
-        App::new()
-            .wrap_fn(|request, app| {
-                let running = connections::running(&request);
-                let answer = app.call(request);
-                async move {
-                    let answer = answer.await;
-                    drop(running);
-                    answer
-                }
-            })
-            .route(
-                "/metrics",
-                web::get().to(move || {
-                    let text = render();
-                    async move { HttpResponse::Ok().content_type(TEXT).body(text) }
-                }),
-            )
+        App::new().route(
+            "/metrics",
+            web::get().to(move || {
+                let text = render();
+                async move { HttpResponse::Ok().content_type(TEXT).body(text) }
+            }),
+        )
     })
 }

@@ -13,7 +13,7 @@ use actix_web::{
     middleware::Next,
 };
 use brownstone_domain::RequestId;
-use brownstone_edge::{BodyFault, Refusal, connections, refusal, request::is_encoded};
+use brownstone_edge::{BodyFault, Refusal, refusal, request::is_encoded};
 use tracing::Instrument as _;
 
 use crate::host::FORM_BYTES;
@@ -59,7 +59,6 @@ pub async fn edge(
     request.extensions_mut().insert(id);
     let method = request.method().clone();
     let begun = Instant::now();
-    let running = connections::running(&request);
     let mut response = match refuse(&mut request).await {
         Some(refused) => request.into_response(refused),
         None => {
@@ -67,7 +66,6 @@ pub async fn edge(
             answer.map_into_boxed_body()
         }
     };
-    drop(running);
     let headers = response.headers_mut();
     if let Some(id) = id_header {
         headers.insert(REQUEST_ID, id);

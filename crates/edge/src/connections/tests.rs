@@ -3,11 +3,7 @@ use std::{
     sync::atomic::AtomicUsize,
 };
 
-use actix_web::{
-    App, HttpResponse,
-    dev::{ServerHandle, Service as _},
-    web,
-};
+use actix_web::{App, HttpResponse, dev::ServerHandle, web};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::{TcpSocket, TcpStream},
@@ -43,15 +39,6 @@ fn server(limits: Limits) -> (SocketAddr, ServerHandle) {
     let address = listener.local_addr().unwrap();
     let (handle, server) = crate::serve(listener, &limits, 1, || {
         App::new()
-            .wrap_fn(|request, app| {
-                let running = running(&request);
-                let answer = app.call(request);
-                async move {
-                    let answer = answer.await;
-                    drop(running);
-                    answer
-                }
-            })
             .route("/", web::route().to(HttpResponse::Ok))
             .route(
                 "/slow",
