@@ -188,7 +188,7 @@ mod tests {
     const HEAD: &str = "GET /a HTTP/1.1\r\nHost: a\r\n\r\n";
 
     /// Requests, one after the other, and what ends the last.
-    const REQUESTS: [&str; 12] = [
+    const REQUESTS: [&str; 13] = [
         HEAD,
         "\r\n\r\nGET / HTTP/1.1\r\nHost: a\r\nCookie: c\r\nTE: trailers\r\n\r\n",
         "GET / HTTP/1.1\nHost: a\n\n",
@@ -199,6 +199,7 @@ mod tests {
         "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nwxyz\r\n0\r\n\r\n",
         "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip, Chunked \r\n\r\n1;x=y\r\n\n\r\nA\r\n0123456789\r\n000\r\n\r\n",
         "POST / HTTP/1.1\r\nHost: a\r\ntransfer-encoding: chunked\r\n\r\n0\r\nTrailer: x\r\n\r\n",
+        "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nA: b\nc\r\n\n\r\n\r\n",
         "POST / HTTP/1.1\r\nHost: a\r\nX-Content-Length: 9\r\nContent-Lengths: 9\r\nContent-Length 9\r\n\r\n",
         HEAD,
     ];

@@ -53,6 +53,7 @@ where
     let ending = builder.graceful_shutdown_signal();
     let service = move || {
         let (connections, ending) = (connections.clone(), ending.clone());
+        // Whatever is served: a request that is not noted would keep the next of its connection from its turn.
         let app = apply_fn_factory(app(), |request: Request, app: &S::Service| {
             let running = running(&request);
             let answer = app.call(request);
