@@ -3,7 +3,7 @@ use std::{
     sync::atomic::AtomicUsize,
 };
 
-use actix_web::{App, HttpResponse, dev::ServerHandle, web};
+use actix_web::{App, HttpRequest, HttpResponse, dev::ServerHandle, web};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::{TcpSocket, TcpStream},
@@ -32,7 +32,7 @@ fn a_burst_of_connections_waits_to_be_accepted() {
     assert_eq!(burst.unwrap().len(), room);
 }
 
-/// A server of one worker with these limits: `/` answers, `/slow` takes three times as long as a connection may be quiet, `/large`
+/// A server of one worker with these limits: `/` answers, `/peer` says who asks, `/slow` takes three times as long as a connection may be quiet, `/large`
 /// is more than the sockets' buffers take.
 fn server(limits: Limits) -> (SocketAddr, ServerHandle) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -40,6 +40,13 @@ fn server(limits: Limits) -> (SocketAddr, ServerHandle) {
     let (handle, server) = crate::serve(listener, &limits, 1, || {
         App::new()
             .route("/", web::route().to(HttpResponse::Ok))
+            .route(
+                "/peer",
+                web::get().to(async |request: HttpRequest| {
+                    let peer = request.peer_addr().expect("it has one").to_string();
+                    HttpResponse::Ok().insert_header(("x-peer", peer)).finish()
+                }),
+            )
             .route(
                 "/slow",
                 web::get().to(|| async {
@@ -226,5 +233,15 @@ async fn requests_that_are_sent_ahead_have_their_turn_one_by_one() {
         .filter(|part| *part == b"HTTP/1.1 200 OK")
         .count();
     assert_eq!(heads, AHEAD + 2);
+    handle.stop(false).await;
+}
+
+#[tokio::test]
+async fn a_request_says_whose_it_is() {
+    let (address, handle) = server(limits());
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    let answer = ask(&mut stream, "GET /peer HTTP/1.1\r\nHost: a\r\n\r\n").await;
+    let own = format!("x-peer: {}\r\n", stream.local_addr().unwrap());
+    assert!(answer.contains(&own), "{own} {answer}");
     handle.stop(false).await;
 }
