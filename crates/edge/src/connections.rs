@@ -56,14 +56,14 @@ impl Default for Limits {
 
 impl Limits {
     /// The share of one of `workers` in the connections.
-    pub fn each_worker(&self, workers: usize) -> usize {
+    pub(crate) fn each_worker(&self, workers: usize) -> usize {
         self.connections.div_ceil(workers.max(1)).max(1)
     }
 }
 
 /// The open connections of a listener. Cheap to clone.
 #[derive(Debug, Clone)]
-pub struct Connections(Arc<Inner>);
+pub(crate) struct Connections(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
@@ -135,7 +135,7 @@ impl Inner {
 impl Connections {
     /// None yet. Must be called within a runtime: a task there closes connections that are quiet for too long, until the last handle of
     /// this listener is gone.
-    pub fn watched(limits: &Limits) -> Self {
+    pub(crate) fn watched(limits: &Limits) -> Self {
         let inner = Arc::new(Inner {
             quiet: limits.quiet,
             begun: Instant::now(),

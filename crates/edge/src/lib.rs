@@ -1,13 +1,13 @@
 #![doc = include_str!("../README.md")]
 
 pub mod body;
-pub mod connections;
+mod connections;
 mod framing;
 pub mod request;
 mod server;
 mod turns;
 
 pub use body::{BodyFault, read};
-pub use connections::{Connections, Limits, listen};
+pub use connections::{Limits, listen};
 pub use request::{Refusal, refusal};
 pub use server::serve;
