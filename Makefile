@@ -28,7 +28,7 @@ run: ## the server on the sample city: prints a key and a curl line
 	cargo run --locked --release -p brownstone -- serve --sample
 
 .PHONY: test
-test: ## everything CI runs, with the servers and the browser it needs
+test: ## all tests, with the servers and the browser they need; CI runs check and instructions after it
 	$(WITH_SERVERS) $(WITH_BROWSER) $(WITH_MCP_CLIENTS) $(WITH_API_CLIENTS) $(CARGO_TEST)
 
 .PHONY: test-unit
@@ -96,11 +96,9 @@ instructions: ## instructions of the hot paths beside the committed ones (ACCEPT
 	cargo build --locked --profile measure -p brownstone-bench
 	bins/bench/scripts/with-valgrind.sh target/measure/brownstone-bench --instructions bins/bench/instructions.txt $(if $(ACCEPT),--accept)
 
-# Folders of published sales; the back-test reads no other.
-NYC_REAL_DATA ?= ../shared/data
-
 .PHONY: backtest
-backtest: ## how wrong values are, on real sales after a day; writes docs/valuation.md
+backtest: ## how wrong values are, on the real sales of NYC_REAL_DATA (docs/real-data.md); writes docs/valuation.md
+	@[ -n "$(NYC_REAL_DATA)" ] || { echo "set NYC_REAL_DATA to the folder of published files; see docs/real-data.md" >&2; exit 1; }
 	cargo run --locked --profile measure -p brownstone -- backtest --cut 2023-07-01 \
 		--from $(NYC_REAL_DATA)/sales $(NYC_REAL_DATA)/sales/raw_cr --write docs/valuation.md
 

@@ -23,6 +23,7 @@ use tokio::{
 };
 
 use crate::{
+    at_hand,
     harness::{Options, Server, meta},
     shared_database::database,
 };
@@ -51,10 +52,7 @@ async fn in_postgres(name: &str) -> Option<Place> {
 }
 
 async fn in_redis(name: &str) -> Option<Place> {
-    let Ok(redis) = std::env::var("TEST_REDIS_URL") else {
-        eprintln!("skipped: TEST_REDIS_URL is not set (make test sets it)");
-        return None;
-    };
+    let redis = at_hand::variable("TEST_REDIS_URL", "make test")?;
     Some(Place {
         database_url: database(name).await?,
         variables: vec![("BROWNSTONE_QUOTA_URL".into(), redis)],
@@ -298,7 +296,7 @@ async fn within_capacity_and_refill(place: Place) {
         sum.refused, sum.doubtful
     );
     if OffsetDateTime::now_utc().date() != today {
-        eprintln!("skipped: it was midnight meanwhile");
+        at_hand::skipped("it was midnight meanwhile");
         return;
     }
     assert!(granted <= bound, "{granted} granted, {bound} allowed");

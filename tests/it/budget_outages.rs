@@ -15,6 +15,7 @@ use tokio::{
 };
 
 use crate::{
+    at_hand,
     harness::{Answer, Options, Server, signal},
     shared_database::{database, on},
     wire::Wire,
@@ -52,7 +53,7 @@ impl Redis {
             Err(_) => vec!["redis-server".to_owned(), "valkey-server".to_owned()],
         };
         let Some(program) = installed(&names) else {
-            eprintln!("skipped: no Redis server is installed (make test installs one)");
+            at_hand::skipped("no Redis server is installed (make test installs one)");
             return None;
         };
         let folder = crate::harness::new_folder();
@@ -257,8 +258,7 @@ fn whole_minute() -> bool {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn postgresql_stops_and_warm_lookups_go_on_by_the_last_verdict() {
-    let Ok(redis) = std::env::var("TEST_REDIS_URL") else {
-        eprintln!("skipped: TEST_REDIS_URL is not set (make test sets it)");
+    let Some(redis) = at_hand::variable("TEST_REDIS_URL", "make test") else {
         return;
     };
     let Some((wire, url)) = behind_a_wire("brownstone_it_outage").await else {

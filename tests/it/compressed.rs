@@ -6,7 +6,10 @@ use reqwest::{Method, StatusCode, header::HeaderValue};
 use serde_json::{Value, json};
 use tokio::process::Command;
 
-use crate::harness::{Server, json_headers};
+use crate::{
+    at_hand,
+    harness::{Server, json_headers},
+};
 
 const ADDRESS: &str = "350 5 Avenue, Manhattan";
 
@@ -84,7 +87,7 @@ async fn client(server: &Server, program: &str, arguments: &[&str]) -> Option<St
         .output()
         .await;
     let Ok(output) = output else {
-        eprintln!("skipped: {program} is not installed");
+        at_hand::skipped(&format!("{program} is not installed"));
         return None;
     };
     assert!(

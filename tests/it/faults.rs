@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use time::OffsetDateTime;
 
 use crate::{
+    at_hand,
     harness::{Answer, Options, START, Server},
     shared_database::{database, on},
     wire::{Fault, Wire},
@@ -119,11 +120,10 @@ fn quiet() -> (String, String) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_bad_network_to_redis_is_unavailable_budgets_and_passes() {
-    let (Ok(redis), Some(url)) = (
-        std::env::var("TEST_REDIS_URL"),
+    let (Some(redis), Some(url)) = (
+        at_hand::variable("TEST_REDIS_URL", "make test"),
         database("brownstone_it_faults_redis").await,
     ) else {
-        println!("skipped: TEST_REDIS_URL is not set (make test sets it)");
         return;
     };
     let (wire, redis) = wired(&redis).await;

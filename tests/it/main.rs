@@ -2,10 +2,12 @@
 #![allow(
     clippy::print_stderr,
     clippy::print_stdout,
-    reason = "a test that is skipped says so"
+    reason = "a test says what it measured"
 )]
 
 mod addresses;
+#[path = "../at_hand.rs"]
+mod at_hand;
 mod budget;
 mod budget_crashes;
 mod budget_instances;

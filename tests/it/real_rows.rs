@@ -4,7 +4,7 @@
 
 use std::{
     collections::{BTreeMap, HashMap},
-    path::{Path, PathBuf},
+    path::Path,
 };
 
 use brownstone_domain::{Bbl, Bin, money::number_text};
@@ -12,7 +12,10 @@ use brownstone_sample_city::{ColumnType, SampleCity};
 use serde::Deserialize;
 use serde_json::{Map, Value, json, value::RawValue};
 
-use crate::harness::{Answer, Options, Server};
+use crate::{
+    at_hand::real_data,
+    harness::{Answer, Options, Server},
+};
 
 type Row = Map<String, Value>;
 
@@ -144,16 +147,6 @@ const HEADINGS: &[(&str, &str, &str)] = &[
 
 /// How many buildings of a dataset are looked up.
 const BUILDINGS: usize = 12;
-
-fn real_data() -> Option<PathBuf> {
-    let folder = std::env::var_os("NYC_REAL_DATA")
-        .filter(|path| !path.is_empty())
-        .map(PathBuf::from);
-    if folder.is_none() {
-        eprintln!("skipped: NYC_REAL_DATA is not set, so there are no real rows to serve");
-    }
-    folder
-}
 
 fn read(folder: &Path, dataset: &str, file: &str) -> Vec<Row> {
     let path = folder.join(file);
@@ -365,7 +358,7 @@ fn carries(published: &Value, reported: &str) -> bool {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn real_rows_come_out_as_they_were_published() {
-    let Some(folder) = real_data() else {
+    let Some(folder) = real_data("") else {
         return;
     };
     let city = SampleCity::start_empty("127.0.0.1:0".parse().unwrap())
@@ -488,7 +481,7 @@ fn object(value: Value) -> Row {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_real_lot_keeps_its_digits_and_sources_without_rows_say_not_found() {
-    let Some(folder) = real_data() else {
+    let Some(folder) = real_data("") else {
         return;
     };
     let city = SampleCity::start_empty("127.0.0.1:0".parse().unwrap())

@@ -7,6 +7,7 @@ use reqwest::{Method, StatusCode, header::HeaderMap};
 use serde_json::json;
 
 use crate::{
+    at_hand,
     harness::{Options, START, Server, command, json_headers},
     shared_database,
     web::{Browser, PASSWORD},
@@ -357,8 +358,7 @@ async fn no_secret_is_found_again_on_postgresql_and_redis() {
     let Some(url) = shared_database::database("brownstone_it_secrets").await else {
         return;
     };
-    let Ok(budgets) = std::env::var("TEST_REDIS_URL") else {
-        eprintln!("skipped: TEST_REDIS_URL is not set (make test sets it)");
+    let Some(budgets) = at_hand::variable("TEST_REDIS_URL", "make test") else {
         return;
     };
     let city = SampleCity::start(([127, 0, 0, 1], 0).into())

@@ -2,14 +2,14 @@
 
 use serde_json::json;
 
-use crate::harness::{Options, Server};
+use crate::{
+    at_hand,
+    harness::{Options, Server},
+};
 
 /// A database of this test's own, where a PostgreSQL is at hand.
 pub(crate) async fn database(name: &str) -> Option<String> {
-    let Ok(server) = std::env::var("TEST_POSTGRES_URL") else {
-        eprintln!("skipped: TEST_POSTGRES_URL is not set (make test sets it)");
-        return None;
-    };
+    let server = at_hand::variable("TEST_POSTGRES_URL", "make test")?;
     let created = tokio::process::Command::new("psql")
         .args([
             &server,
@@ -123,8 +123,7 @@ async fn two_processes_on_postgresql_share_one_budget() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn two_processes_share_one_budget_in_redis() {
-    let Ok(redis) = std::env::var("TEST_REDIS_URL") else {
-        eprintln!("skipped: TEST_REDIS_URL is not set (make test sets it)");
+    let Some(redis) = at_hand::variable("TEST_REDIS_URL", "make test") else {
         return;
     };
     if let Some(url) = database("brownstone_it_redis").await {

@@ -1,6 +1,9 @@
 #![doc = include_str!("../README.md")]
 
 mod area;
+#[cfg(test)]
+#[path = "../../../tests/at_hand.rs"]
+mod at_hand;
 mod fold;
 mod fuzzy;
 pub mod geocoder;

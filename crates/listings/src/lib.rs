@@ -1,6 +1,9 @@
 #![doc = include_str!("../README.md")]
 
 pub mod area;
+#[cfg(test)]
+#[path = "../../../tests/at_hand.rs"]
+mod at_hand;
 mod clean;
 #[cfg(any(test, feature = "contract"))]
 pub mod contract;

@@ -1,6 +1,9 @@
 #![doc = include_str!("../README.md")]
 
 pub mod answer;
+#[cfg(test)]
+#[path = "../../../tests/at_hand.rs"]
+mod at_hand;
 #[cfg(feature = "contract")]
 pub mod contract;
 pub mod due;

@@ -138,15 +138,10 @@ fn of_a_day_that_stands_twice_the_later_line_counts() {
     assert_eq!(newest.previous.unwrap().rate_percent, 7.0);
 }
 
-/// A file of the real data; `None`, with the reason printed, where they are not at hand.
-#[allow(clippy::print_stderr, reason = "a test that is skipped says so")]
+/// A file of the real rates; `None` where they are not at hand.
 fn real(name: &str) -> Option<Vec<u8>> {
-    let Some(folder) = std::env::var_os("NYC_REAL_DATA").filter(|path| !path.is_empty()) else {
-        eprintln!("skipped: NYC_REAL_DATA is not set");
-        return None;
-    };
-    let path = std::path::Path::new(&folder).join("rates").join(name);
-    Some(std::fs::read(path).expect("the folder holds the rates"))
+    let path = crate::at_hand::real_data(&format!("rates/{name}"))?;
+    Some(std::fs::read(path).expect("the file can be read"))
 }
 
 #[test]

@@ -3,7 +3,8 @@ use std::path::Path;
 use proptest::prelude::*;
 
 use super::*;
-use crate::testing::{real_data, response};
+use crate::at_hand::real_data;
+use crate::testing::response;
 
 fn fault(status: u16, body: &str) -> SodaError {
     match classify(&response(status, &[], body)) {
@@ -239,9 +240,11 @@ fn recorded(path: &Path) -> Response {
 
 #[test]
 fn recorded_bodies_with_their_headers_are_read() {
-    let Some(folder) = real_data() else { return };
+    let Some(soda) = real_data("soda") else {
+        return;
+    };
     let mut read = 0;
-    for entry in std::fs::read_dir(folder.join("soda/vcr")).unwrap() {
+    for entry in std::fs::read_dir(soda.join("vcr")).unwrap() {
         let head = entry.unwrap().path();
         let Some(stem) = head.to_str().unwrap().strip_suffix(".http.json") else {
             continue;
@@ -278,8 +281,9 @@ fn recorded_bodies_with_their_headers_are_read() {
 
 #[test]
 fn recorded_refusals_name_the_column_or_the_code_and_nothing_else() {
-    let Some(folder) = real_data() else { return };
-    let soda = folder.join("soda");
+    let Some(soda) = real_data("soda") else {
+        return;
+    };
     let raw = |path: &str| response(400, &[], &text(&soda.join(path)));
     for (answer, expected) in [
         (
@@ -313,8 +317,11 @@ fn recorded_refusals_name_the_column_or_the_code_and_nothing_else() {
 
 #[test]
 fn recorded_metadata_and_malformed_answers_are_told_apart() {
-    let Some(folder) = real_data() else { return };
-    let view = recorded(&folder.join("soda/pluto_64uk-42ks/F08_api_views_columns_snapshot.json"));
+    let (Some(soda), Some(bad)) = (real_data("soda"), real_data("bad/arcgis_soda_synthetic"))
+    else {
+        return;
+    };
+    let view = recorded(&soda.join("pluto_64uk-42ks/F08_api_views_columns_snapshot.json"));
     let read = metadata(&view).unwrap();
     assert!(
         read.rows_updated_at.is_some() && read.columns.len() > 90,
@@ -328,12 +335,12 @@ fn recorded_metadata_and_malformed_answers_are_told_apart() {
         "ZT94_malformed_not_array_synthetic.json",
         "ZT95_malformed_truncated_synthetic.json",
     ] {
-        let answer = recorded(&folder.join("bad/arcgis_soda_synthetic").join(malformed));
+        let answer = recorded(&bad.join(malformed));
         assert!(
             matches!(rows(&answer, false), Err(SodaError::Unavailable(_))),
             "{malformed}"
         );
     }
-    let empty = recorded(&folder.join("soda/pluto_64uk-42ks/F03b_no_match_valid_bbl.json"));
+    let empty = recorded(&soda.join("pluto_64uk-42ks/F03b_no_match_valid_bbl.json"));
     assert!(rows(&empty, false).unwrap().rows.is_empty());
 }

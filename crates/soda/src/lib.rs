@@ -2,6 +2,9 @@
 
 mod answer;
 pub mod api;
+#[cfg(test)]
+#[path = "../../../tests/at_hand.rs"]
+mod at_hand;
 pub mod client;
 pub mod freshness;
 #[cfg(feature = "fuzzing")]

@@ -1,7 +1,6 @@
-//! A loopback host for tests, a hand-made answer, and the folder of real bodies.
+//! A loopback host for tests, and a hand-made answer.
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use brownstone_upstream::{HeaderName, HeaderValue, Response, Upstream, UpstreamConfig};
@@ -23,22 +22,6 @@ pub(crate) fn response(status: u16, headers: &[(&str, &str)], body: &str) -> Res
             .collect(),
         body: body.to_owned().into_bytes().into(),
     }
-}
-
-/// The folder of real bodies, or `None` with a printed reason.
-pub(crate) fn real_data() -> Option<PathBuf> {
-    let folder = std::env::var_os("NYC_REAL_DATA")
-        .filter(|path| !path.is_empty())
-        .map(PathBuf::from);
-    if folder.is_none() {
-        announce("skipped: NYC_REAL_DATA is not set, so there are no real bodies to read");
-    }
-    folder
-}
-
-#[allow(clippy::print_stderr)] // What a skipped test says is for whoever runs it.
-fn announce(text: &str) {
-    eprintln!("{text}");
 }
 
 /// A host that answers request number n with `answer(n, head)`: a status and a body.

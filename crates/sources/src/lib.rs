@@ -1,6 +1,9 @@
 #![doc = include_str!("../README.md")]
 
 mod acris;
+#[cfg(test)]
+#[path = "../../../tests/at_hand.rs"]
+mod at_hand;
 mod built_in;
 pub mod canary;
 mod catalogue;

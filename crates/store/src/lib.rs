@@ -30,6 +30,9 @@ mod tls;
 mod usage;
 
 #[cfg(test)]
+#[path = "../../../tests/at_hand.rs"]
+mod at_hand;
+#[cfg(test)]
 mod cut_off;
 #[cfg(all(test, feature = "sqlite"))]
 mod durability;

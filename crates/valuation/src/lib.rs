@@ -1,5 +1,8 @@
 #![doc = include_str!("../README.md")]
 
+#[cfg(test)]
+#[path = "../../../tests/at_hand.rs"]
+mod at_hand;
 pub mod backtest;
 pub mod class;
 pub mod clean;

@@ -10,7 +10,7 @@ use std::{
 use reqwest::{Method, header::HeaderMap};
 use tokio::process::Command;
 
-use crate::{harness::Server, listings_search};
+use crate::{at_hand, harness::Server, listings_search};
 
 /// How long a tool may take; generous, since it only bounds a failure.
 const PATIENCE: Duration = Duration::from_secs(1_800);
@@ -19,11 +19,7 @@ const PATIENCE: Duration = Duration::from_secs(1_800);
 const EXAMPLES: &str = "10";
 
 fn clients() -> Option<PathBuf> {
-    let folder = std::env::var_os("TEST_API_CLIENTS").map(PathBuf::from);
-    if folder.is_none() {
-        eprintln!("skipped: TEST_API_CLIENTS is not set (make test sets it)");
-    }
-    folder
+    at_hand::variable("TEST_API_CLIENTS", "make test").map(PathBuf::from)
 }
 
 /// A file beside this one, or the tools' settings.
@@ -160,7 +156,7 @@ async fn the_client_of_openapi_generator_makes_its_calls() {
     let Some(folder) = clients() else { return };
     let java = std::process::Command::new("java").arg("-version").output();
     if java.is_err() {
-        eprintln!("skipped: there is no Java on this machine");
+        at_hand::skipped("there is no Java on this machine");
         return;
     }
     let server = Server::sample().await;

@@ -20,6 +20,7 @@ use tokio::{
 
 use super::{scanned, with_listings};
 use crate::{
+    at_hand,
     harness::{Options, Server},
     shared_database::{database, on},
 };
@@ -28,11 +29,7 @@ use crate::{
 const PATIENCE: Duration = Duration::from_secs(120);
 
 fn clients() -> Option<PathBuf> {
-    let folder = std::env::var_os("TEST_MCP_CLIENTS").map(PathBuf::from);
-    if folder.is_none() {
-        eprintln!("skipped: TEST_MCP_CLIENTS is not set (make test sets it)");
-    }
-    folder
+    at_hand::variable("TEST_MCP_CLIENTS", "make test").map(PathBuf::from)
 }
 
 /// A command on the clients' own Node and Python, with a home of its own.

@@ -5,6 +5,7 @@
 use std::path::PathBuf;
 
 use super::*;
+use crate::at_hand;
 
 /// The key under which WebDriver gives an element's name.
 const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
@@ -23,14 +24,13 @@ struct Chromium {
     found: std::sync::Mutex<Vec<String>>,
 }
 
+fn driver() -> Option<String> {
+    at_hand::variable("TEST_WEBDRIVER_URL", "crates/web/scripts/with-chromium.sh")
+}
+
 /// The accessibility checker; without it pages are looked at all the same, and it is said.
 fn axe() -> Option<String> {
-    let Some(path) = std::env::var_os("TEST_AXE") else {
-        println!(
-            "skipped: TEST_AXE names no accessibility checker; see crates/web/scripts/fetch-axe.sh"
-        );
-        return None;
-    };
+    let path = at_hand::variable("TEST_AXE", "crates/web/scripts/with-chromium.sh")?;
     Some(std::fs::read_to_string(path).expect("TEST_AXE names a file"))
 }
 
@@ -45,12 +45,7 @@ axe.run(document, {resultTypes: ['violations'], ...(rules.length ? {runOnly: rul
 impl Chromium {
     /// A fresh browser; `None` where there is none to drive.
     async fn start(server: &Server) -> Option<Self> {
-        let Ok(driver) = std::env::var("TEST_WEBDRIVER_URL") else {
-            println!(
-                "skipped: TEST_WEBDRIVER_URL names no driver; see crates/web/scripts/with-chromium.sh"
-            );
-            return None;
-        };
+        let driver = driver()?;
         let http = Client::new();
         let wanted = json!({"capabilities": {"alwaysMatch": {
             "browserName": "chrome",
@@ -61,10 +56,10 @@ impl Chromium {
             .json(&wanted)
             .send()
             .await
-            .ok()?
+            .expect("the driver answers")
             .json()
             .await
-            .ok()?;
+            .expect("JSON");
         let id = made["value"]["sessionId"]
             .as_str()
             .unwrap_or_else(|| panic!("no session: {made}"));
@@ -304,10 +299,7 @@ fn base64(text: &str) -> Vec<u8> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_person_walks_the_whole_way_in_a_browser() {
-    if std::env::var_os("TEST_WEBDRIVER_URL").is_none() {
-        println!(
-            "skipped: TEST_WEBDRIVER_URL names no driver; see crates/web/scripts/with-chromium.sh"
-        );
+    if driver().is_none() {
         return;
     }
     // With its listings scanned, so that there is something to page through.

@@ -563,10 +563,9 @@ async fn outside_and_invalid_texts_ask_nothing() {
 )]
 #[tokio::test]
 async fn recorded_answers(#[case] file: &str, #[case] text: &str, #[case] bin: Option<&str>) {
-    let Some(folder) = crate::pad::testing::real_data() else {
+    let Some(path) = crate::at_hand::real_data(&format!("geosearch/{file}")) else {
         return;
     };
-    let path = folder.join("geosearch").join(file);
     let (geocoder, _) = geocoder(200, std::fs::read(path).unwrap());
     let answer = geocoder.resolve(text).await;
     match bin {

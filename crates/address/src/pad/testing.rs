@@ -4,18 +4,6 @@ use std::collections::BTreeMap;
 
 use super::{PadIndex, PadStats};
 
-/// The folder of real files; says that a test is skipped where there is none.
-#[allow(clippy::print_stdout)]
-pub(crate) fn real_data() -> Option<std::path::PathBuf> {
-    let folder = std::env::var_os("NYC_REAL_DATA")
-        .filter(|path| !path.is_empty())
-        .map(std::path::PathBuf::from);
-    if folder.is_none() {
-        println!("skipped: NYC_REAL_DATA is not set");
-    }
-    folder
-}
-
 /// A release in the making. Streets get codes as they come, unless one is set.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Pad {

@@ -278,10 +278,9 @@ fn a_folder_needs_both_files() {
 /// The hundred rows of a real release that a public repository holds.
 #[test]
 fn the_rows_of_a_real_release_are_read() {
-    let Some(folder) = testing::real_data() else {
+    let Some(path) = crate::at_hand::real_data("pad/bobaadr_19a_sample.txt") else {
         return;
     };
-    let path = folder.join("pad/bobaadr_19a_sample.txt");
     let file = std::fs::File::open(path).unwrap();
     let mut pad = Pad::default();
     pad.lot("1000010010");

@@ -19,13 +19,8 @@ use crate::{
 const FILL_AREA: &str = "2184.207862";
 
 /// The rows, `None` where they are not here.
-#[allow(clippy::print_stderr, reason = "a test that is skipped says so")]
 fn rows() -> Option<Vec<csv::StringRecord>> {
-    let Some(folder) = std::env::var_os("NYC_REAL_DATA").filter(|path| !path.is_empty()) else {
-        eprintln!("skipped: NYC_REAL_DATA names no folder with real rows");
-        return None;
-    };
-    let path = std::path::Path::new(&folder).join("listings/ny_house_sale_listings.csv.gz");
+    let path = crate::at_hand::real_data("listings/ny_house_sale_listings.csv.gz")?;
     let mut text = Vec::new();
     let file = std::fs::File::open(&path).unwrap();
     flate2::read::GzDecoder::new(file)

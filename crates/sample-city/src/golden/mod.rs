@@ -256,29 +256,16 @@ fn nothing_was_issued_after_the_city_was_made() {
 /// The real columns, where a recording of the publisher's metadata is at hand.
 #[test]
 fn columns_and_types_are_the_publisher_s() {
-    let Some(folder) = std::env::var("NYC_REAL_DATA")
-        .ok()
-        .filter(|path| !path.is_empty())
-    else {
-        eprintln_skip("NYC_REAL_DATA is not set: the publisher's own columns are not compared");
+    let Some(folder) = crate::at_hand::real_data("soda") else {
         return;
     };
     let mut compared = 0;
     for (file, many) in [
-        (
-            "soda/dob_legacy/views_metadata_extract_17_datasets.json",
-            true,
-        ),
-        (
-            "soda/dob_now_fdny/views_metadata_extract_16_datasets.json",
-            true,
-        ),
-        (
-            "soda/pluto_64uk-42ks/F08_api_views_columns_snapshot.json",
-            false,
-        ),
+        ("dob_legacy/views_metadata_extract_17_datasets.json", true),
+        ("dob_now_fdny/views_metadata_extract_16_datasets.json", true),
+        ("pluto_64uk-42ks/F08_api_views_columns_snapshot.json", false),
     ] {
-        let text = std::fs::read_to_string(format!("{folder}/{file}")).expect("the file");
+        let text = std::fs::read_to_string(folder.join(file)).expect("the file");
         let json: Json = serde_json::from_str(&text).expect("JSON");
         let views: Vec<Json> = if many {
             let all = json.get("datasets").unwrap_or(&json);
@@ -312,10 +299,4 @@ fn columns_and_types_are_the_publisher_s() {
         }
     }
     assert!(compared >= 5, "{compared}");
-}
-
-/// Said where a test has nothing to run on.
-#[allow(clippy::print_stderr)]
-fn eprintln_skip(reason: &str) {
-    eprintln!("skipped: {reason}");
 }

@@ -1,5 +1,7 @@
 //! The city over HTTP, as an upstream's client meets it.
 
+#[path = "../../../../tests/at_hand.rs"]
+mod at_hand;
 mod faults;
 mod listings;
 mod market;

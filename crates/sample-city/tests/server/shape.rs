@@ -13,17 +13,12 @@ fn keys(value: &Value) -> Vec<&str> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-#[allow(clippy::print_stderr)]
 async fn bodies_have_the_recorded_shape() {
-    let Some(folder) = std::env::var("NYC_REAL_DATA")
-        .ok()
-        .filter(|path| !path.is_empty())
-    else {
-        eprintln!("skipped: NYC_REAL_DATA is not set, there are no recorded bodies to compare");
+    let Some(folder) = crate::at_hand::real_data("") else {
         return;
     };
     let read = |file: &str| -> Value {
-        let text = std::fs::read_to_string(format!("{folder}/{file}")).expect("the file");
+        let text = std::fs::read_to_string(folder.join(file)).expect("the file");
         serde_json::from_str(&text).expect("JSON")
     };
     let raw = |file: &str| -> Value {

@@ -80,7 +80,7 @@ fn the_page_has_a_chapter_for_each_source() {
 
 /// Types of a dataset's columns as the city published them.
 fn published() -> Option<BTreeMap<String, BTreeMap<String, String>>> {
-    let root = super::real::folder()?.join("soda");
+    let root = crate::at_hand::real_data("soda")?;
     let mut found = BTreeMap::new();
     for file in [
         "dob_legacy/views_metadata_extract_17_datasets.json",

@@ -221,13 +221,7 @@ mod postgres {
 
     impl Schema {
         pub(super) async fn make() -> Option<Self> {
-            let Ok(server) = std::env::var("TEST_POSTGRES_URL") else {
-                #[allow(clippy::print_stderr)]
-                {
-                    eprintln!("skipped: TEST_POSTGRES_URL is not set");
-                }
-                return None;
-            };
+            let server = crate::at_hand::variable("TEST_POSTGRES_URL", "make test")?;
             static NUMBER: AtomicU32 = AtomicU32::new(0);
             let number = NUMBER.fetch_add(1, Ordering::Relaxed);
             let nanos = SystemTime::now()

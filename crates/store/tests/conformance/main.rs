@@ -1,6 +1,8 @@
 //! What every database must do, stamped for each: SQLite in temporary files always, PostgreSQL where `TEST_POSTGRES_URL`
 //! names a server.
 
+#[path = "../../../../tests/at_hand.rs"]
+mod at_hand;
 mod audit;
 mod backup;
 mod faults;

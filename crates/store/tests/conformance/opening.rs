@@ -229,13 +229,9 @@ mod server {
         let Some(held) = harness::postgres().await else {
             return;
         };
-        let Ok(authority) = std::env::var("TEST_POSTGRES_CA") else {
-            #[allow(clippy::print_stderr)]
-            {
-                eprintln!(
-                    "skipped: TEST_POSTGRES_CA is not set (with-postgres.sh sets it where openssl is)"
-                );
-            }
+        let Some(authority) =
+            crate::at_hand::variable("TEST_POSTGRES_CA", "with-postgres.sh, where openssl is,")
+        else {
             return;
         };
         for mode in ["require", "verify-full"] {

@@ -2,6 +2,8 @@
 //! or Valkey where `TEST_REDIS_URL` does.
 #![cfg(any(feature = "postgres", feature = "redis"))]
 
+#[path = "../../../../tests/at_hand.rs"]
+mod at_hand;
 mod bytes;
 mod faults;
 #[path = "../conformance/harness.rs"]

@@ -32,13 +32,7 @@ pub(crate) async fn postgres() -> Option<Place> {
 
 #[cfg(feature = "redis")]
 pub(crate) async fn redis() -> Option<Place> {
-    let Ok(url) = std::env::var("TEST_REDIS_URL") else {
-        #[allow(clippy::print_stderr)]
-        {
-            eprintln!("skipped: TEST_REDIS_URL is not set");
-        }
-        return None;
-    };
+    let url = crate::at_hand::variable("TEST_REDIS_URL", "make test")?;
     Some(Place::Redis(url))
 }
 

@@ -1,20 +1,17 @@
 //! On the city's own sales.
 
-// Says why it was skipped, and what it measured.
+// Says what it measured.
 #![allow(clippy::print_stdout)]
 
-use std::path::Path;
-
 use super::*;
+use crate::at_hand::real_data;
 
 /// Three years of one borough, quickly: the long run is `make backtest`.
 #[test]
 fn real_sales_of_staten_island_are_valued() {
-    let Some(folder) = std::env::var_os("NYC_REAL_DATA").filter(|path| !path.is_empty()) else {
-        println!("skipped: NYC_REAL_DATA names no folder of published files");
+    let Some(sales) = real_data("sales") else {
         return;
     };
-    let sales = Path::new(&folder).join("sales");
     let files = [
         "dof_sales_2021.csv.gz",
         "dof_sales_2022.csv.gz",

@@ -180,14 +180,9 @@ fn a_file_is_mapped_and_a_damaged_one_refused() {
 
 #[test]
 fn real_land_use_tables_of_ten_years_are_read() {
-    let Some(folder) = std::env::var_os("NYC_REAL_DATA").filter(|path| !path.is_empty()) else {
-        #[allow(clippy::print_stderr)]
-        {
-            eprintln!("skipped: NYC_REAL_DATA does not name a folder of published files");
-        }
+    let Some(folder) = crate::at_hand::real_data("") else {
         return;
     };
-    let folder = std::path::PathBuf::from(folder);
     for (name, rows) in [
         ("pluto/pluto_16v2_500lots.csv", 500),
         ("pluto/pluto_18v1_lots.csv", 50),

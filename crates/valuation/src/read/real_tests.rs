@@ -1,29 +1,13 @@
 //! Every fault that the published files are known to have, met on the files themselves. They are not ours to keep
 //! here: the folder is named by `NYC_REAL_DATA`.
 
-use std::path::PathBuf;
-
 use brownstone_domain::Borough;
 
 use super::{Loaded, ReadError, load};
-use crate::{Flags, Reason, Segment};
-
-/// The file, when there is a folder of real data.
-fn real(name: &str) -> Option<PathBuf> {
-    match std::env::var_os("NYC_REAL_DATA").filter(|path| !path.is_empty()) {
-        Some(folder) => Some(PathBuf::from(folder).join(name)),
-        None => {
-            #[allow(clippy::print_stderr)]
-            {
-                eprintln!("skipped: NYC_REAL_DATA does not name a folder of published files");
-            }
-            None
-        }
-    }
-}
+use crate::{Flags, Reason, Segment, at_hand::real_data};
 
 fn loaded(name: &str) -> Option<Loaded> {
-    Some(load(&[real(name)?]).unwrap())
+    Some(load(&[real_data(name)?]).unwrap())
 }
 
 fn year_of(day: i32) -> i32 {
@@ -135,8 +119,8 @@ fn real_units_stand_in_their_column_behind_the_address_or_in_both() {
 #[test]
 fn real_releases_overlap() {
     let (Some(year), Some(rolling)) = (
-        real("sales/dof_sales_2019.csv.gz"),
-        real("sales/dof_sales_rolling_2019-11_2020-10.csv.gz"),
+        real_data("sales/dof_sales_2019.csv.gz"),
+        real_data("sales/dof_sales_rolling_2019-11_2020-10.csv.gz"),
     ) else {
         return;
     };
@@ -336,7 +320,9 @@ fn real_files_that_are_no_sales_are_refused() {
             "no line names the columns",
         ),
     ] {
-        let Some(path) = real(name) else { return };
+        let Some(path) = real_data(name) else {
+            return;
+        };
         let error = load(&[path]).unwrap_err();
         assert!(matches!(error, ReadError::NotSales { .. }));
         assert!(error.to_string().contains(why), "{error}");
