@@ -139,6 +139,25 @@ async fn a_report_asks_before_it_costs_and_is_free_to_look_at_again() {
 }
 
 #[tokio::test]
+async fn a_kept_report_of_the_building_stands_for_no_unit_of_a_condominium() {
+    let server = Server::sample().await;
+    let mut browser = Browser::sign_up(&server, "ada@example.com").await;
+    let building = browser
+        .post("/lookup", &[("address", "120 Broadway, Manhattan")])
+        .await
+        .is(303);
+    let unit = "/lookup?address=120+Broadway+Apt+5C%2C+Manhattan";
+    let asked = browser.get(unit).await.is(200);
+    assert!(asked.text.contains("unit 5C"), "{}", asked.text);
+    let done = browser
+        .post("/lookup", &[("address", "120 Broadway Apt 5C, Manhattan")])
+        .await
+        .is(303);
+    assert_ne!(done.location(), building.location());
+    browser.get(unit).await.goes(done.location());
+}
+
+#[tokio::test]
 async fn an_operators_account_gets_in_by_a_link_once() {
     let server = Server::sample().await;
     let mut first = Browser::invited(&server, "grace@example.com", "developer").await;

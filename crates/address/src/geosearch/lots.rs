@@ -1,10 +1,10 @@
 //! Identifiers, and a building's form, through the directory of lots.
 
-use brownstone_domain::{Bbl, Bin, Borough, Building, Match};
+use brownstone_domain::{Bbl, Bin, Building, Match};
 
 use super::{GeoSearchGeocoder, answer::Feature};
 use crate::{
-    area,
+    area::{self, Boroughs},
     fold::is_type,
     geocoder::{DirectoryEntry, LotDirectory, ResolveError, Resolved},
     house::HouseKey,
@@ -56,11 +56,12 @@ impl GeoSearchGeocoder {
         &self,
         block: u32,
         lot: u16,
+        boroughs: Boroughs,
     ) -> Result<Resolved, ResolveError> {
         let directory = self.directory()?;
         let mut found = Vec::new();
-        for bbl in Borough::ALL
-            .into_iter()
+        for bbl in boroughs
+            .iter()
             .filter_map(|borough| Bbl::new(borough, block, lot).ok())
         {
             let entry = directory

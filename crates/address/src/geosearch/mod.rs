@@ -8,6 +8,7 @@
 //! is the only one on it, its address is the lot's address in PLUTO, whatever was typed; a building that shares its lot
 //! keeps the address by which GeoSearch knows it, which may be one of several.
 
+mod agree;
 mod answer;
 mod fetch;
 mod lots;
@@ -15,20 +16,24 @@ mod lots;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use brownstone_domain::Match;
+use brownstone_domain::{Borough, Match};
 
-use self::answer::Feature;
 pub use self::fetch::{Fetch, FetchError};
+use self::{
+    agree::{Hit, agreeing, zip_agrees},
+    answer::Feature,
+};
 use crate::{
     area::Boroughs,
     fold::StreetName,
     geocoder::{Geocoder, LotDirectory, ResolveError, Resolved},
-    house::{HouseKey, ReadingKind},
+    house::ReadingKind,
     parse::{AddressText, Kind, Note, Typed, parse},
     resolver::{
+        answer::{of_identifier, remarks},
         area::{By, Scope, is_nassau, means_nassau, scope},
         say,
-        search::{Change, variants},
+        search::Change,
     },
 };
 
@@ -50,19 +55,6 @@ impl std::fmt::Debug for GeoSearchGeocoder {
             .field("directory", &self.directory.is_some())
             .finish_non_exhaustive()
     }
-}
-
-/// A feature that agrees with a reading.
-struct Hit<'f> {
-    feature: &'f Feature,
-    /// Its place among the readings of the number; less is likelier.
-    rank: usize,
-    change: Change,
-    /// The street typed.
-    text: usize,
-    /// Its ZIP is the one typed, or either is missing.
-    zip_agrees: bool,
-    kind: ReadingKind,
 }
 
 impl GeoSearchGeocoder {
@@ -111,7 +103,18 @@ impl GeoSearchGeocoder {
                 if hits.is_empty() {
                     continue;
                 }
-                return self.choose(typed, reading, hits, scope).await;
+                let mut resolved = self.choose(typed, reading, hits, scope).await?;
+                // Careless lists write New York for any borough.
+                let others = Boroughs::ALL.without(wanted);
+                if scope.by == By::NewYork
+                    && place.zip.is_none()
+                    && agreeing(&features, typed, reading, others)
+                        .iter()
+                        .any(|hit| hit.feature.bin != resolved.building.bin)
+                {
+                    resolved.warnings.push(say::MANHATTAN_BY_CITY.to_owned());
+                }
+                return Ok(resolved);
             }
         }
         if means_nassau(place) {
@@ -149,11 +152,16 @@ impl GeoSearchGeocoder {
             hits.retain(|hit| hit.rank == first);
         }
         prefer(&mut hits, &|hit| hit.zip_agrees);
-        if scope.by == By::State {
+        let mut warnings = Vec::new();
+        // Words that were passed over may have been the city.
+        let all_read = !typed.notes.iter().any(|n| matches!(n, Note::Ignored(_)));
+        if scope.by == By::State && all_read && buildings(&hits).len() > 1 {
             // `NY` alone is Manhattan's city as well as the state.
-            prefer(&mut hits, &|hit| {
-                hit.feature.borough == Some(brownstone_domain::Borough::Manhattan)
-            });
+            let there = |hit: &Hit<'_>| hit.feature.borough == Some(Borough::Manhattan);
+            if hits.iter().any(there) {
+                hits.retain(there);
+                warnings.push(say::MANHATTAN_BY_STATE.to_owned());
+            }
         }
         if buildings(&hits).len() > 1 {
             let candidates = candidates(&hits);
@@ -186,7 +194,8 @@ impl GeoSearchGeocoder {
                 candidates,
             });
         }
-        self.resolved(typed, reading, &hit, ignores_city).await
+        self.resolved(typed, reading, &hit, ignores_city, warnings)
+            .await
     }
 
     async fn resolved(
@@ -195,6 +204,7 @@ impl GeoSearchGeocoder {
         reading: &AddressText,
         hit: &Hit<'_>,
         ignores_city: bool,
+        mut warnings: Vec<String>,
     ) -> Result<Resolved, ResolveError> {
         let doubtful = typed
             .notes
@@ -207,13 +217,9 @@ impl GeoSearchGeocoder {
             )));
         }
         let (building, canonical) = self.building(hit.feature).await?;
-        let mut warnings = Vec::new();
         let mut corrected = hit.change.is_correction() || ignores_city;
         if ignores_city {
-            warnings.push(
-                "The city typed does not have this address; the ZIP code's borough does."
-                    .to_owned(),
-            );
+            warnings.push(say::OTHER_CITY.to_owned());
         }
         let street = reading.streets.get(hit.text);
         if let Some(dropped) = street.and_then(|s| s.dropped.as_deref()) {
@@ -243,27 +249,12 @@ impl GeoSearchGeocoder {
             )),
             _ => {}
         }
-        if !hit.zip_agrees
-            && let (Some(zip), Some(there)) = (typed.place.zip, hit.feature.zip)
-        {
-            corrected = true;
-            warnings.push(format!(
-                "ZIP code {zip:05} was ignored: the address is in {there:05}."
-            ));
-        }
-        for note in &typed.notes {
-            corrected |= note.is_correction();
-            warnings.push(note.sentence());
-        }
+        corrected |= remarks(typed, hit.feature.zip, &mut warnings);
         Ok(Resolved {
             building,
             unit: street.and_then(|s| s.unit.clone()),
             unit_bbl: None,
-            matched: match (corrected, canonical) {
-                (true, _) => Match::Corrected,
-                (false, true) => Match::Exact,
-                (false, false) => Match::Alias,
-            },
+            matched: matched(corrected, canonical),
             warnings,
         })
     }
@@ -273,7 +264,7 @@ impl GeoSearchGeocoder {
         let shown = names.first().map(|n| n.name.as_str()).unwrap_or_default();
         let text = question(shown, typed);
         let features = self.search(&text).await?;
-        let hits: Vec<Hit<'_>> = features
+        let mut hits: Vec<Hit<'_>> = features
             .iter()
             .filter(|f| f.number.is_none() && f.bin.is_some() && f.borough_in(scope.boroughs))
             .filter(|f| names.iter().any(|n| n.key == f.street.key))
@@ -282,24 +273,25 @@ impl GeoSearchGeocoder {
                 rank: 0,
                 change: Change::None,
                 text: 0,
-                zip_agrees: true,
+                zip_agrees: zip_agrees(&typed.place, feature),
                 kind: ReadingKind::AsTyped,
             })
             .collect();
+        if hits.iter().any(|hit| hit.zip_agrees) {
+            hits.retain(|hit| hit.zip_agrees);
+        }
         let several = buildings(&hits).len() > 1;
         match hits.into_iter().next() {
             Some(hit) if !several => {
                 let (building, canonical) = self.building(hit.feature).await?;
+                let mut warnings = Vec::new();
+                let corrected = remarks(typed, hit.feature.zip, &mut warnings);
                 Ok(Resolved {
                     building,
                     unit: None,
                     unit_bbl: None,
-                    matched: if canonical {
-                        Match::Exact
-                    } else {
-                        Match::Alias
-                    },
-                    warnings: typed.notes.iter().map(Note::sentence).collect(),
+                    matched: matched(corrected, canonical),
+                    warnings,
                 })
             }
             _ if means_nassau(&typed.place) => Err(ResolveError::OutsideCoverage(say::nassau())),
@@ -315,21 +307,22 @@ impl GeoSearchGeocoder {
 impl Geocoder for GeoSearchGeocoder {
     async fn resolve(&self, text: &str) -> Result<Resolved, ResolveError> {
         let typed = parse(text).map_err(|why| ResolveError::Invalid(why.to_owned()))?;
-        match &typed.kind {
-            Kind::Bbl(bbl) => return self.by_bbl(*bbl).await,
-            Kind::Bin(bin) => return self.by_bin(*bin).await,
-            Kind::BadIdentifier(why) => return Err(ResolveError::NotFound((*why).to_owned())),
-            _ => {}
-        }
         if let Some(place) = typed.place.outside() {
             return Err(ResolveError::OutsideCoverage(say::outside(place)));
         }
-        match &typed.kind {
-            Kind::Address(readings) => self.address(&typed, readings).await,
-            Kind::Place(names) => self.place(&typed, names).await,
-            Kind::BlockLot(block, lot) => self.by_block_and_lot(*block, *lot).await,
+        let named = match &typed.kind {
+            Kind::Address(readings) => return self.address(&typed, readings).await,
+            Kind::Place(names) => return self.place(&typed, names).await,
+            Kind::Bbl(bbl) => self.by_bbl(*bbl).await,
+            Kind::Bin(bin) => self.by_bin(*bin).await,
+            Kind::BlockLot(block, lot) => {
+                let boroughs = scope(&typed.place).boroughs;
+                self.by_block_and_lot(*block, *lot, boroughs).await
+            }
+            Kind::BadIdentifier(why) => Err(ResolveError::NotFound((*why).to_owned())),
             other => Err(ResolveError::NotFound(say::no_building(other).to_owned())),
-        }
+        };
+        named.map(|resolved| of_identifier(resolved, &typed))
     }
 
     fn is_live(&self) -> bool {
@@ -371,95 +364,12 @@ fn question(what: &str, typed: &Typed) -> String {
     text
 }
 
-/// The features that agree with a reading of number, street and borough.
-fn agreeing<'f>(
-    features: &'f [Feature],
-    typed: &Typed,
-    reading: &AddressText,
-    boroughs: Boroughs,
-) -> Vec<Hit<'f>> {
-    let completed = reading
-        .streets
-        .last()
-        .map(|s| variants(&s.street))
-        .unwrap_or_default();
-    let known = |key: &str| {
-        reading
-            .streets
-            .iter()
-            .position(|s| same_street(&s.street.key, key))
-            .map(|at| (Change::None, at))
-            .or_else(|| {
-                completed
-                    .iter()
-                    .find(|(name, _)| name.key == key)
-                    .map(|(_, change)| (*change, reading.streets.len().saturating_sub(1)))
-            })
-    };
-    let mut hits: Vec<Hit<'f>> = features
-        .iter()
-        .filter(|f| f.bin.is_some() && f.borough_in(boroughs))
-        .filter_map(|feature| {
-            let number = feature.number?;
-            let (rank, kind) = reading
-                .number
-                .readings()
-                .iter()
-                .enumerate()
-                .find(|(_, r)| same_number(r.low, number, feature))
-                .map(|(rank, r)| (rank, r.kind))?;
-            let (change, text) = known(&feature.street.key)?;
-            // Whether the street without the direction exists is not known here: only a ZIP can confirm it.
-            if change == Change::DirectionAdded
-                && (typed.place.zip.is_none() || typed.place.zip != feature.zip)
-            {
-                return None;
-            }
-            let zip_agrees = match (typed.place.zip, feature.zip) {
-                (Some(typed_zip), Some(zip)) => {
-                    typed_zip == zip || typed.place.zip_boroughs().is_empty()
-                }
-                _ => true,
-            };
-            Some(Hit {
-                feature,
-                rank,
-                change,
-                text,
-                zip_agrees,
-                kind,
-            })
-        })
-        .collect();
-    // A direction is missing only where no street has the name without it.
-    if hits.iter().any(|hit| hit.change == Change::None) {
-        hits.retain(|hit| hit.change == Change::None);
+const fn matched(corrected: bool, canonical: bool) -> Match {
+    match (corrected, canonical) {
+        (true, _) => Match::Corrected,
+        (false, true) => Match::Exact,
+        (false, false) => Match::Alias,
     }
-    hits
-}
-
-/// Two numbers that are one: GeoSearch keeps Queens numbers with and without their hyphen.
-fn same_number(typed: HouseKey, there: HouseKey, feature: &Feature) -> bool {
-    let bare = |key: HouseKey| {
-        if key.is_hyphenated() {
-            let shift = if key.right() < 100 { 100 } else { 1000 };
-            key.left() * shift + key.right()
-        } else {
-            key.left()
-        }
-    };
-    typed == there
-        || (feature.is_in_queens()
-            && typed.is_hyphenated()
-            && !there.is_hyphenated()
-            && bare(typed) == bare(there)
-            && typed.suffix() == there.suffix())
-}
-
-/// Names that the dictionary gives one stretch of street; GeoSearch answers with either.
-fn same_street(typed: &str, there: &str) -> bool {
-    const AMERICAS: [&str; 2] = ["6AVENUE", "AVENUEOFTHEAMERICAS"];
-    typed == there || (AMERICAS.contains(&typed) && AMERICAS.contains(&there))
 }
 
 fn buildings<'h>(hits: &'h [Hit<'_>]) -> Vec<&'h str> {

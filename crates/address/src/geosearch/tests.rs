@@ -8,6 +8,8 @@ use serde_json::json;
 use super::*;
 use crate::geocoder::{DirectoryEntry, DirectoryError};
 
+mod checks;
+
 /// Answers every question with the same bytes, and remembers the questions.
 struct Canned {
     status: u16,

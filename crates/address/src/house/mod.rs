@@ -268,6 +268,7 @@ mod tests {
                 value,
                 digits,
                 suffix: Suffix::NONE,
+                blank: false,
             }),
             ..TypedNumber::plain(left, Suffix::NONE)
         }

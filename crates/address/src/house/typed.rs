@@ -21,6 +21,8 @@ pub struct Dash {
     pub(crate) value: u32,
     pub(crate) digits: u8,
     pub(crate) suffix: Suffix,
+    /// A blank was typed, and no dash: that divides no range.
+    pub(crate) blank: bool,
 }
 
 /// One way to read a typed number.
@@ -101,7 +103,8 @@ impl TypedNumber {
             let place = 10_u32.saturating_pow(u32::from(dash.digits));
             end = end.saturating_add(self.left - self.left % place);
         }
-        if end > self.left || (end == self.left && dash.suffix > self.left_suffix) {
+        let later = end > self.left || (end == self.left && dash.suffix > self.left_suffix);
+        if later && !dash.blank {
             out.range(
                 (self.left, None, self.left_suffix),
                 (end, None, dash.suffix),

@@ -16,6 +16,20 @@ pub(super) fn first_part(tokens: &[Token<'_>]) -> Option<Place> {
     area::place(&first)
 }
 
+/// Takes what a part of the text says of where it is; `false` where it holds other words, and then nothing is taken.
+pub(super) fn whole(clean: &str, part: &[Token<'_>], place: &mut Where) -> bool {
+    let mut said = place.clone();
+    let mut at = 0;
+    while let Some(rest) = part.get(at..).filter(|rest| !rest.is_empty()) {
+        match one(clean, rest, &Where::default(), &mut said) {
+            Some(taken) => at += taken,
+            None => return false,
+        }
+    }
+    *place = said;
+    true
+}
+
 /// Where the text says that it is before its house number, and how many words that takes: all words before the number
 /// must say so, and a whole street must follow it.
 pub(super) fn read(clean: &str, tokens: &[Token<'_>], known: &Where) -> Option<(usize, Where)> {

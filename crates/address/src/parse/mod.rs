@@ -8,6 +8,7 @@ mod lead;
 mod number;
 mod place;
 mod segments;
+mod several;
 mod states;
 mod street;
 mod tail;
@@ -41,7 +42,7 @@ pub enum Kind {
     Place(Vec<StreetName>),
     /// A tax lot by its ten digits, or by borough, block and lot.
     Bbl(Bbl),
-    /// A block and lot whose borough stands in the rest of the text, or nowhere.
+    /// A block and lot whose borough the text leaves open.
     BlockLot(u32, u16),
     /// A building by its seven digits.
     Bin(Bin),
@@ -73,6 +74,8 @@ pub struct StreetText {
     pub unit: Option<String>,
     /// Words right after the name that are neither its own nor a unit.
     pub dropped: Option<String>,
+    /// Whether the first word typed was one letter: `S` of `S AVENUE`, which folds to SOUTH and may be a letter's avenue.
+    pub(crate) lettered: bool,
 }
 
 impl AddressText {
@@ -94,6 +97,8 @@ pub enum Note {
     },
     /// Words in a part of their own that are no part of an address.
     Ignored(String),
+    /// A unit beside the one that was taken, or a tower or a floor that it is in.
+    OtherUnit(String),
     /// Several house numbers, of which the first was taken.
     FirstOfSeveral,
     /// A number with an ending it cannot have, such as `8ND`.
@@ -111,6 +116,7 @@ impl Note {
         match self {
             Self::Misspelled { typed, read } => format!("\"{typed}\" was read as {read}."),
             Self::Ignored(text) => format!("\"{text}\" is no part of the address and was ignored."),
+            Self::OtherUnit(text) => format!("\"{text}\" stands beside the unit and was ignored."),
             Self::FirstOfSeveral => {
                 "Several house numbers were typed; the first was taken.".to_owned()
             }
@@ -184,22 +190,28 @@ pub fn parse(text: &str) -> Result<Typed, &'static str> {
         place.take(first);
     }
     let body = tokens.get(..tail.end).unwrap_or_default();
-    let mut kind = match ids::block_and_lot(&tokens) {
-        Some((block, lot)) => match place.borough() {
+    let lot = ids::block_and_lot(&tokens);
+    if lot.is_some() {
+        segments::beside_a_lot(&clean, body, &mut place, &mut notes);
+    }
+    let mut kind = match lot {
+        Some((block, lot)) => match place.borough().filter(|_| place.also.is_empty()) {
             Some(borough) => Bbl::new(borough, block, lot).map_or(
                 Kind::BadIdentifier("The block or the lot is outside its range."),
                 Kind::Bbl,
             ),
             None => Kind::BlockLot(block, lot),
         },
-        None => segments::kind(&clean, &tokens, body, &mut notes),
+        None => segments::kind(&clean, &tokens, body, &mut place, &mut notes),
     };
     // `PELHAM PKWY SOUTH BRONX`: the direction may be the street's and not the neighbourhood's. A last resort.
     if let Kind::Address(readings) = &mut kind
         && tokens.get(tail.end).is_some_and(|next| next.any(DIRECTION))
     {
         let longer = tokens.get(..=tail.end).unwrap_or_default();
-        if let Kind::Address(more) = segments::kind(&clean, &tokens, longer, &mut Vec::new()) {
+        let (mut place, mut notes) = (place.clone(), Vec::new());
+        if let Kind::Address(more) = segments::kind(&clean, &tokens, longer, &mut place, &mut notes)
+        {
             readings.extend(more);
         }
     }

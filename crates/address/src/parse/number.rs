@@ -1,5 +1,6 @@
 //! House numbers as people write them.
 
+use super::several::more_numbers;
 use crate::{
     house::{Dash, Suffix, TypedNumber},
     words::{ALONE, CARDINAL, CROSS, DIRECTION, HOUSE_SUFFIX, TYPE, Token, UNIT},
@@ -50,9 +51,13 @@ pub(super) fn read(words: &[Token<'_>]) -> Option<Read> {
     }
     glued_direction(&mut read, words);
     broken_digits(&mut read, words);
-    more_numbers(&mut read, words);
+    if !more_numbers(&mut read, words) {
+        return None;
+    }
     suffix_words(&mut read, words);
-    more_numbers(&mut read, words);
+    if !more_numbers(&mut read, words) {
+        return None;
+    }
     let rest = words.get(read.taken..).unwrap_or_default();
     // `72 CRESCENT` is a street; `27-12 CRESCENT` has a number.
     let hyphenated = first.text.contains('-') && read.taken == 1;
@@ -115,13 +120,13 @@ fn follows_numbers(word: &Token<'_>) -> bool {
         )
 }
 
-struct Shape {
-    number: TypedNumber,
+pub(super) struct Shape {
+    pub(super) number: TypedNumber,
     several: bool,
 }
 
 /// One word that is a house number: `350`, `350A`, `43-06`, `46-12A`, `91-57GAR`, `1476-A`, `508A-508B`.
-fn shape(text: &str) -> Option<Shape> {
+pub(super) fn shape(text: &str) -> Option<Shape> {
     let (left, rest) = digits(text)?;
     let one = |number| {
         Some(Shape {
@@ -167,6 +172,7 @@ fn shape(text: &str) -> Option<Shape> {
         value: value.0,
         digits: value.1,
         suffix,
+        blank: false,
     });
     match rest.strip_prefix('-') {
         None => rest.is_empty().then(|| one(number))?,
@@ -186,7 +192,7 @@ fn shape(text: &str) -> Option<Shape> {
 }
 
 /// How many digits a word starts with.
-fn digit_count(text: &str) -> u8 {
+pub(super) fn digit_count(text: &str) -> u8 {
     let count = text.bytes().take_while(u8::is_ascii_digit).count();
     u8::try_from(count).unwrap_or(u8::MAX)
 }
@@ -299,6 +305,7 @@ fn broken_digits(read: &mut Read, words: &[Token<'_>]) {
                 value: dash.value * 10 + value,
                 digits: 2,
                 suffix: Suffix::NONE,
+                blank: false,
             });
             read.taken = 2;
         }
@@ -313,6 +320,7 @@ fn broken_digits(read: &mut Read, words: &[Token<'_>]) {
                 value,
                 digits,
                 suffix,
+                blank: true,
             });
             read.taken = 2;
         }
@@ -324,53 +332,6 @@ fn broken_digits(read: &mut Read, words: &[Token<'_>]) {
         }
         _ => {}
     }
-}
-
-/// `2 & 4 X STREET`, `217, 219 Y STREET`, `43-06 - 43-12 46 STREET`, `350, 5 AVENUE`.
-fn more_numbers(read: &mut Read, words: &[Token<'_>]) {
-    while let Some(joint) = words.get(read.taken) {
-        let next = words.get(read.taken + 1);
-        let number = next.and_then(|t| shape(t.text));
-        let rest = words.get(read.taken + 2..).unwrap_or_default();
-        match (joint.text, number) {
-            ("-", Some(end)) if starts_a_street(rest) && is_second(next, rest) => {
-                match (read.number.dash, end.number.dash) {
-                    (Some(_), Some(dash)) => read.number.to = Some((end.number.left, dash)),
-                    (None, None) => {
-                        read.number.dash = Some(Dash {
-                            value: end.number.left,
-                            digits: next.map_or(5, |t| digit_count(t.text)),
-                            suffix: end.number.left_suffix,
-                        });
-                    }
-                    _ => read.several = true,
-                }
-                read.taken += 2;
-            }
-            ("&" | "AND" | "," | "TO", Some(_))
-                if (starts_a_street(rest) || goes_on(rest)) && is_second(next, rest) =>
-            {
-                read.several = true;
-                read.taken += 2;
-            }
-            ("-" | ",", _) if next.is_some_and(|t| !t.any(UNIT)) => read.taken += 1,
-            _ => return,
-        }
-    }
-}
-
-/// Whether a list of numbers goes on: `& 124` of `120, 122 & 124 BROADWAY`.
-fn goes_on(rest: &[Token<'_>]) -> bool {
-    matches!(rest, [joint, number, ..]
-        if matches!(joint.text, "&" | "AND" | ",") && shape(number.text).is_some())
-}
-
-/// Whether a second number is one, and not a numbered street: `219 Y STREET`, not `5 AVENUE` nor `5TH AVENUE`.
-fn is_second(number: Option<&Token<'_>>, rest: &[Token<'_>]) -> bool {
-    let ordinal = number.is_some_and(|t| t.is_street_number() && !t.all_digits());
-    let hyphenated = number.is_some_and(|t| t.text.contains('-'));
-    let numbered = rest.first().is_some_and(|t| is_type_of_before(t, rest));
-    !ordinal && (hyphenated || !numbered)
 }
 
 /// Suffixes that are words of their own: `46-12 A`, `120 1/2`, `1279 GARAGE`, `2B GAR`.
@@ -417,7 +378,7 @@ fn suffix_words(read: &mut Read, words: &[Token<'_>]) {
 
 /// Whether the type that comes next ends the name of the word before it (`FRONT STREET`), and does not start a name of
 /// its own (`REAR AVENUE S`, `REAR PARK PLACE`).
-fn is_type_of_before(next: &Token<'_>, rest: &[Token<'_>]) -> bool {
+pub(super) fn is_type_of_before(next: &Token<'_>, rest: &[Token<'_>]) -> bool {
     let typed = |t: &Token<'_>| t.any(TYPE) || t.text == "ST";
     let lettered = next.word.full == "AVENUE"
         && rest

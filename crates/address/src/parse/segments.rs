@@ -1,18 +1,20 @@
 //! The parts of a text between commas: which one holds the number and the street, and what the others are.
 
-use super::{AddressText, Kind, Note, number, street};
+use super::{AddressText, Kind, Note, lead, number, place::Where, street, tail};
 use crate::{
-    area,
+    area::{self, PlaceKind, ZipArea},
     fold::{Spelling, StreetName, ending_fits, fold, is_first},
     house::{Suffix, TypedNumber},
-    words::{ALONE, CARDINAL, CROSS, DIRECTION, FLOOR, NEAR, TYPE, Token, UNIT},
+    words::{ALONE, CARDINAL, CROSS, DIRECTION, FLOOR, NEAR, NOISE, TYPE, Token, UNIT},
 };
 
-/// What the words of a text name. `all` are its words, `body` those before its city, state and ZIP.
+/// What the words of a text name. `all` are its words, `body` those before its city, state and ZIP. What `body` says of
+/// where it is goes to `place`.
 pub(super) fn kind(
     clean: &str,
     all: &[Token<'_>],
     body: &[Token<'_>],
+    place: &mut Where,
     notes: &mut Vec<Note>,
 ) -> Kind {
     let body = before_also_known(body);
@@ -20,7 +22,7 @@ pub(super) fn kind(
         return Kind::Nothing;
     }
     if let Some(main) = main_part(body) {
-        let kind = address(all, body, &main, notes);
+        let kind = address(clean, (all, body), &main, place, notes);
         if !matches!(&kind, Kind::Address(readings) if readings.is_empty()) {
             return kind;
         }
@@ -31,12 +33,16 @@ pub(super) fn kind(
     if body.iter().any(|t| t.any(CROSS | NEAR)) {
         return Kind::Intersection;
     }
-    if let Some(kind) = reversed(body) {
-        return kind;
+    let (first, rest) = first_part(body);
+    let unit = other_parts(clean, &[], rest, place, notes);
+    if let Some(mut readings) = reversed(first) {
+        give_unit(unit, first, &mut readings, notes);
+        return Kind::Address(readings);
     }
-    let first = body.split(Token::is_break).find(|part| !part.is_empty());
+    // A place by its name is answered without a unit.
+    notes.extend(unit.map(|unit| Note::Ignored(unit.text)));
     let mut names: Vec<StreetName> = Vec::new();
-    for words in [first.unwrap_or(body), body] {
+    for words in [first, body] {
         let name = fold(words, Spelling::Typed);
         if !name.key.is_empty() && !names.contains(&name) {
             names.push(name);
@@ -186,7 +192,13 @@ fn inner_number(part: &[Token<'_>]) -> Option<usize> {
     })
 }
 
-fn address(all: &[Token<'_>], body: &[Token<'_>], main: &Main, notes: &mut Vec<Note>) -> Kind {
+fn address(
+    clean: &str,
+    (all, body): (&[Token<'_>], &[Token<'_>]),
+    main: &Main,
+    place: &mut Where,
+    notes: &mut Vec<Note>,
+) -> Kind {
     let read = &main.read;
     if read.several {
         notes.push(Note::FirstOfSeveral);
@@ -235,7 +247,15 @@ fn address(all: &[Token<'_>], body: &[Token<'_>], main: &Main, notes: &mut Vec<N
         });
     }
     readings.retain(|reading| !reading.streets.is_empty());
-    other_parts(body, main, end, &mut readings, notes);
+    let before = body.get(..main.at).unwrap_or_default();
+    let unit = other_parts(
+        clean,
+        before,
+        body.get(end..).unwrap_or_default(),
+        place,
+        notes,
+    );
+    give_unit(unit, words, &mut readings, notes);
     Kind::Address(readings)
 }
 
@@ -243,46 +263,132 @@ fn is_direction(word: &Token<'_>) -> bool {
     word.any(DIRECTION)
 }
 
-/// The parts before and after the street's: a unit, or words that are ignored.
+/// The parts before and after the street's: a unit, where it is, or words that are ignored. None is passed over in
+/// silence.
 fn other_parts(
-    body: &[Token<'_>],
-    main: &Main,
-    end: usize,
+    clean: &str,
+    before: &[Token<'_>],
+    after: &[Token<'_>],
+    place: &mut Where,
+    notes: &mut Vec<Note>,
+) -> Option<Unit> {
+    let mut unit: Option<Unit> = None;
+    let parts = |words| <[Token<'_>]>::split(words, Token::is_break).filter(|p| !p.is_empty());
+    let before = parts(before).map(|part| (part, is_unit_in_front(part)));
+    let after = parts(after).map(|part| (part, is_unit_behind(part)));
+    for (part, is_unit) in before.chain(after) {
+        if is_zip(part, place, notes) {
+            continue;
+        }
+        if is_unit {
+            let found = Unit::of(part);
+            match (unit.as_mut(), found) {
+                (_, None) => {}
+                (Some(known), Some(found)) => known.or(found, notes),
+                (None, found) => unit = found,
+            }
+            continue;
+        }
+        // `NO. 120 BROADWAY`.
+        if part.iter().all(|t| t.any(NOISE)) || lead::whole(clean, part, place) {
+            continue;
+        }
+        let Some(text) = street::text_of(part) else {
+            continue;
+        };
+        match area::place(&text) {
+            Some(known) if known.kind != PlaceKind::Outside => place.take(known),
+            _ => notes.push(Note::Ignored(text)),
+        }
+    }
+    unit
+}
+
+/// A unit that stands in a part of its own.
+#[derive(Clone)]
+struct Unit {
+    text: String,
+    /// Whether a designator says so: `APT 4C` more than `TOWER A`.
+    explicit: bool,
+}
+
+impl Unit {
+    fn of(part: &[Token<'_>]) -> Option<Self> {
+        Some(Self {
+            text: street::unit_text(part)?,
+            explicit: is_explicit(part),
+        })
+    }
+
+    /// Keeps the one that says what it is, and notes the other.
+    fn or(&mut self, mut other: Self, notes: &mut Vec<Note>) {
+        if other.explicit && !self.explicit {
+            std::mem::swap(self, &mut other);
+        }
+        if other.text != self.text {
+            notes.push(Note::OtherUnit(other.text));
+        }
+    }
+}
+
+fn is_explicit(words: &[Token<'_>]) -> bool {
+    words.iter().any(|t| t.any(UNIT) && t.any(NOISE))
+}
+
+/// `APT 4C`, `4TH FLOOR`, `4C`.
+fn is_unit_in_front(part: &[Token<'_>]) -> bool {
+    part.first()
+        .is_some_and(|t| t.any(UNIT) || (part.len() == 1 && t.starts_with_digit()))
+        || part.iter().any(|t| t.any(FLOOR))
+}
+
+/// What may be a unit behind a street, `APT 4C`, `GARDEN FLOOR`.
+fn is_unit_behind(part: &[Token<'_>]) -> bool {
+    street::looks_like_unit(part)
+        || part.first().is_some_and(|t| t.any(UNIT))
+        || part.last().is_some_and(|t| t.any(FLOOR))
+}
+
+/// A ZIP of the city in a part of its own: no unit has such a number. A second one is ignored.
+fn is_zip(part: &[Token<'_>], place: &mut Where, notes: &mut Vec<Note>) -> bool {
+    let [only] = part else {
+        return false;
+    };
+    let Some(zip) = tail::zip_of(only.text) else {
+        return false;
+    };
+    if !matches!(area::zip_area(zip), ZipArea::City(_) | ZipArea::Line(_)) {
+        return false;
+    }
+    if *place.zip.get_or_insert(zip) != zip {
+        notes.push(Note::Ignored(only.text.to_owned()));
+    }
+    true
+}
+
+/// Gives the readings the unit of a part of its own. One that stands right behind the street, among its `words`, goes
+/// before, unless only the other says what it is.
+fn give_unit(
+    unit: Option<Unit>,
+    words: &[Token<'_>],
     readings: &mut [AddressText],
     notes: &mut Vec<Note>,
 ) {
-    let mut unit = None;
-    let before = body.get(..main.at).unwrap_or_default();
-    let mut rest = body.get(end..).unwrap_or_default();
-    let leading = before.rsplit(Token::is_break).next().filter(|part| {
-        part.first().is_some_and(|t| t.any(UNIT)) || part.iter().any(|t| t.any(FLOOR))
-    });
-    if let Some(part) = leading {
-        unit = street::unit_text(part);
-    }
-    // A designator may be cut off from its number by a colon.
-    if let [comma, tail @ ..] = rest
-        && comma.is_break()
-    {
-        rest = tail;
-    }
-    for part in rest.split(Token::is_break) {
-        if part.is_empty() {
-            continue;
-        }
-        if street::looks_like_unit(part) || part.first().is_some_and(|t| t.any(UNIT)) {
-            if unit.is_none() {
-                unit = street::unit_text(part);
-            }
-        } else if let Some(text) = street::text_of(part)
-            && area::place(&text).is_none()
-        {
-            notes.push(Note::Ignored(text));
-        }
+    let Some(unit) = unit else {
+        return;
+    };
+    let own = readings
+        .first()
+        .and_then(AddressText::street)
+        .and_then(|street| street.unit.clone());
+    let explicit = is_explicit(words);
+    let replaces = own.is_none() || (unit.explicit && !explicit);
+    if let Some(text) = own {
+        Unit { text, explicit }.or(unit.clone(), notes);
     }
     for street in readings.iter_mut().flat_map(|r| &mut r.streets) {
-        if street.unit.is_none() {
-            street.unit.clone_from(&unit);
+        if replaces || street.unit.is_none() {
+            street.unit = Some(unit.text.clone());
         }
     }
 }
@@ -300,8 +406,7 @@ fn doubtful_ordinals(words: &[Token<'_>], notes: &mut Vec<Note>) {
 }
 
 /// `BROADWAY 24`: the number after the street.
-fn reversed(body: &[Token<'_>]) -> Option<Kind> {
-    let first = body.split(Token::is_break).next()?;
+fn reversed(first: &[Token<'_>]) -> Option<Vec<AddressText>> {
     let (last, street) = first.split_last()?;
     let value: u32 = last.all_digits().then(|| last.text.parse().ok())??;
     if last.text.len() > 5 || !number::is_whole_street(street) {
@@ -309,11 +414,36 @@ fn reversed(body: &[Token<'_>]) -> Option<Kind> {
     }
     let streets = street::split(street, [None; 2], None);
     (!streets.is_empty()).then(|| {
-        Kind::Address(vec![AddressText {
+        vec![AddressText {
             number: TypedNumber::plain(value, Suffix::NONE),
             streets,
-        }])
+        }]
     })
+}
+
+/// The first part that has words, and what follows it.
+fn first_part<'t, 'a>(body: &'t [Token<'a>]) -> (&'t [Token<'a>], &'t [Token<'a>]) {
+    let start = body.iter().take_while(|t| t.is_break()).count();
+    let body = body.get(start..).unwrap_or_default();
+    let end = body.iter().position(Token::is_break);
+    body.split_at(end.unwrap_or(body.len()))
+}
+
+/// Takes what the parts beside a block and a lot say of where it is; other words in them are ignored.
+pub(super) fn beside_a_lot(
+    clean: &str,
+    body: &[Token<'_>],
+    place: &mut Where,
+    notes: &mut Vec<Note>,
+) {
+    let of_the_lot =
+        |t: &Token<'_>| t.starts_with_digit() || matches!(t.text, "BLOCK" | "BLK" | "LOT");
+    for part in body.split(Token::is_break) {
+        if part.is_empty() || part.iter().any(of_the_lot) || lead::whole(clean, part, place) {
+            continue;
+        }
+        notes.extend(street::text_of(part).map(Note::Ignored));
+    }
 }
 
 fn is_post_box(clean: &str) -> bool {

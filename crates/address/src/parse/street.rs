@@ -16,6 +16,7 @@ pub(super) fn split(
     direction: Option<&'static str>,
 ) -> Vec<StreetText> {
     let words = before_cross(words);
+    let lettered = words.first().is_some_and(Token::is_letter);
     let hard = hard_unit(words);
     let own = words.get(..hard).unwrap_or_default();
     let end = street_end(own);
@@ -29,18 +30,19 @@ pub(super) fn split(
     };
     if hard == words.len() {
         for longer in longer.into_iter().flatten() {
-            push(&mut streets, named(longer), None);
+            push(&mut streets, named(longer), None, lettered);
         }
     }
     let explicit = unit_text(words.get(hard..).unwrap_or_default());
     if end < own.len() {
-        push(&mut streets, named(own), explicit.clone());
+        push(&mut streets, named(own), explicit.clone(), lettered);
         let left = words.get(end..).unwrap_or_default();
         if looks_like_unit(left) {
             push(
                 &mut streets,
                 named(words.get(..end).unwrap_or_default()),
                 unit_text(left),
+                lettered,
             );
             // `LONGWOOD AVENUE EAST WING`: the direction may be the unit's.
             let directed = end >= 3 && words.get(end - 1).is_some_and(|t| t.any(DIRECTION));
@@ -49,6 +51,7 @@ pub(super) fn split(
                     &mut streets,
                     named(words.get(..end - 1).unwrap_or_default()),
                     unit_text(words.get(end - 1..).unwrap_or_default()),
+                    lettered,
                 );
             }
         } else {
@@ -56,23 +59,25 @@ pub(super) fn split(
                 &mut streets,
                 named(words.get(..end).unwrap_or_default()),
                 explicit,
+                lettered,
             );
             if let Some(last) = streets.last_mut() {
                 last.dropped = text_of(own.get(end..).unwrap_or_default());
             }
         }
     } else {
-        push(&mut streets, named(own), explicit);
+        push(&mut streets, named(own), explicit, lettered);
     }
     streets
 }
 
-fn push(streets: &mut Vec<StreetText>, street: StreetName, unit: Option<String>) {
+fn push(streets: &mut Vec<StreetText>, street: StreetName, unit: Option<String>, lettered: bool) {
     if !street.key.is_empty() {
         streets.push(StreetText {
             street,
             unit,
             dropped: None,
+            lettered,
         });
     }
 }

@@ -4,6 +4,7 @@ use super::{
     Note,
     place::{NewYork, Where},
     states::{IN_THE_CITY, STATES, UNMISTAKABLE, ends_a_state, title},
+    street,
 };
 use crate::{
     area::{self, Place, PlaceKind, ZipArea},
@@ -215,7 +216,9 @@ impl<'a> Tail<'_, 'a> {
                     .get(start.wrapping_sub(1))
                     .is_some_and(Token::is_break);
                 let certain = outside_zip
-                    || (!IN_THE_CITY.contains(&text) && (own_part || self.is_a_city(start)))
+                    || (!IN_THE_CITY.contains(&text)
+                        && (own_part || self.is_a_city(start))
+                        && !self.is_of_an_address(start, own_part))
                     || (text == *code && UNMISTAKABLE.contains(code));
                 if certain && self.leaves_a_street(start) {
                     self.place.outside.get_or_insert_with(|| title(name));
@@ -225,6 +228,32 @@ impl<'a> Tail<'_, 'a> {
             }
         }
         false
+    }
+
+    /// Whether a state's code is a word of an address as well (`FL`, `CT`, `LA`), and the text says a place of the city:
+    /// behind it, or in an earlier part. There `GARDEN FL` is a floor.
+    fn is_of_an_address(&self, start: usize, own_part: bool) -> bool {
+        let says = |place: &Where| {
+            place.says_city() || place.new_yorks > 0 || !place.zip_boroughs().is_empty()
+        };
+        if self.tokens.get(start).is_none_or(|t| t.word.is == 0) || self.end != start + 1 {
+            return false;
+        }
+        let before = self.tokens.get(..start).unwrap_or_default();
+        let earlier = before.iter().rposition(Token::is_break);
+        let part = before.rsplit(Token::is_break).next().unwrap_or_default();
+        let elsewhere = street::text_of(part)
+            .and_then(|name| area::place(&name))
+            .is_some_and(|place| place.kind == PlaceKind::Outside);
+        if elsewhere {
+            return false;
+        }
+        says(&self.place)
+            // `BROOKLYN, CT` is no Brooklyn of the city, `BROOKLYN, GARDEN FL` is.
+            || (!own_part
+                && earlier
+                    .and_then(|at| before.get(..at))
+                    .is_some_and(|words| says(&read(self.clean, words, &mut Vec::new()).place)))
     }
 
     /// Whether the words before `end` are a part of their own that looks like a city's name: `120 BROADWAY, CAMBRIDGE` of
@@ -368,7 +397,7 @@ fn is_number(token: &Token<'_>) -> bool {
 }
 
 /// `10118`, `10118-0110`, `101180110`.
-fn zip_of(text: &str) -> Option<u32> {
+pub(super) fn zip_of(text: &str) -> Option<u32> {
     let digits = |part: &str, n: usize| part.len() == n && part.bytes().all(|b| b.is_ascii_digit());
     let five = match text.split_once('-') {
         Some((five, four)) if digits(four, 4) => five,

@@ -4,7 +4,7 @@ use brownstone_domain::Match;
 
 use super::{
     building,
-    choose::contradicts_zip,
+    choose::is_another_zip,
     ids, say,
     search::{Change, Hit},
 };
@@ -15,7 +15,7 @@ use crate::{
     parse::{AddressText, Note, Typed},
 };
 
-/// Says whether the end of a typed range is another building.
+/// Says whether the end of a typed range is not in the building.
 pub(super) fn range_end(
     index: &PadIndex,
     reading: &AddressText,
@@ -32,17 +32,16 @@ pub(super) fn range_end(
     if ends.contains(&hit.row.building) {
         return false;
     }
-    let elsewhere = !ends.is_empty();
-    let why = if elsewhere {
-        format!("{} is another building", hit.reading.high)
-    } else {
+    let why = if ends.is_empty() {
         format!("there is no {}", hit.reading.high)
+    } else {
+        format!("{} is another building", hit.reading.high)
     };
     warnings.push(format!(
         "{} was read as a range and {} taken; {why}.",
         reading.number, hit.reading.low
     ));
-    elsewhere
+    true
 }
 
 /// The answer for a row.
@@ -86,19 +85,7 @@ pub(super) fn of_place(
     (mut corrected, canonical): (bool, bool),
     mut warnings: Vec<String>,
 ) -> Resolved {
-    if contradicts_zip(&typed.place, row)
-        && let Some(zip) = typed.place.zip
-    {
-        corrected = true;
-        warnings.push(format!(
-            "ZIP code {zip:05} was ignored: the address is in {:05}.",
-            row.zip
-        ));
-    }
-    for note in &typed.notes {
-        corrected |= note.is_correction();
-        warnings.push(Note::sentence(note));
-    }
+    corrected |= remarks(typed, Some(u32::from(row.zip)), &mut warnings);
     Resolved {
         building: building::at(index, place),
         unit: None,
@@ -110,6 +97,39 @@ pub(super) fn of_place(
         },
         warnings,
     }
+}
+
+/// Says what was typed and is not so, beside number and street: a second borough, another ZIP than the answer's, words that
+/// were passed over or set right. `true` where something was changed.
+pub(crate) fn remarks(typed: &Typed, there: Option<u32>, warnings: &mut Vec<String>) -> bool {
+    let mut corrected = false;
+    if !typed.place.also.is_empty() {
+        corrected = true;
+        warnings.push(say::ONE_BOROUGH.to_owned());
+    }
+    if let (Some(zip), Some(there)) = (typed.place.zip, there)
+        && is_another_zip(&typed.place, there)
+    {
+        corrected = true;
+        warnings.push(format!(
+            "ZIP code {zip:05} was ignored: the address is in {there:05}."
+        ));
+    }
+    for note in &typed.notes {
+        corrected |= note.is_correction();
+        warnings.push(Note::sentence(note));
+    }
+    corrected
+}
+
+/// A lot or a building that was asked for by its number, with what else was typed.
+pub(crate) fn of_identifier(mut resolved: Resolved, typed: &Typed) -> Resolved {
+    let zip = resolved.building.zip.as_ref();
+    let there = zip.and_then(|zip| zip.to_string().parse().ok());
+    if remarks(typed, there, &mut resolved.warnings) {
+        resolved.matched = Match::Corrected;
+    }
+    resolved
 }
 
 /// The building to answer with for a row's: itself, or where the files give the address none the lot's only building,

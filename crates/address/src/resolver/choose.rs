@@ -86,24 +86,14 @@ pub(super) fn address(
     doubt(index, typed, readings, reading, &hit, scope)?;
     let mut corrected = hit.is_corrected() || ignores_city;
     if ignores_city {
-        warnings.push(
-            "The city typed does not have this address; the ZIP code's borough does.".to_owned(),
-        );
-    }
-    if !place.also.is_empty() {
-        corrected = true;
-        warnings.push(
-            "More than one borough was typed; the address is in only one of them.".to_owned(),
-        );
+        warnings.push(say::OTHER_CITY.to_owned());
     }
     say::changes(index, reading, &hit, &mut warnings);
     if scope.by == By::NewYork && place.zip.is_none() {
         // Careless lists write New York for any borough.
         let others = Boroughs::ALL.without(Boroughs::only(Borough::Manhattan));
         if !exact(index, reading, others).hits.is_empty() {
-            warnings.push(
-                "New York was read as Manhattan; other boroughs have this address, too.".to_owned(),
-            );
+            warnings.push(say::MANHATTAN_BY_CITY.to_owned());
         }
     }
     corrected |= answer::range_end(index, reading, &hit, &mut warnings);
@@ -267,8 +257,13 @@ pub(super) fn has_zip(place: &Where, row: &RowRecord) -> bool {
 }
 
 /// Whether a ZIP that means something was typed, and the row has another.
-pub(super) fn contradicts_zip(place: &Where, row: &RowRecord) -> bool {
-    row.zip != 0 && says_zip(place) && !has_zip(place, row)
+fn contradicts_zip(place: &Where, row: &RowRecord) -> bool {
+    is_another_zip(place, u32::from(row.zip))
+}
+
+/// Whether a ZIP that means something was typed, and this one, where there is one, is another.
+pub(crate) fn is_another_zip(place: &Where, there: u32) -> bool {
+    there != 0 && place.zip.is_some_and(|zip| zip != there) && says_zip(place)
 }
 
 fn says_zip(place: &Where) -> bool {
@@ -315,7 +310,12 @@ fn one(
         // A row of just this number tells more than a range that happens to contain it.
         let just = |hit: &Hit| hit.row.low == hit.reading.low && hit.row.high == hit.reading.high;
         let explicit: Vec<Hit> = hits.iter().copied().filter(just).collect();
-        if !explicit.is_empty() && streets(&hits).len() == 1 {
+        // Two ways to read one number are two addresses, and neither row tells which is meant.
+        let one_number = hits.windows(2).all(|pair| match pair {
+            [a, b] => a.reading.low == b.reading.low,
+            _ => true,
+        });
+        if !explicit.is_empty() && streets(&hits).len() == 1 && one_number {
             hits = explicit;
         }
     }
@@ -342,9 +342,7 @@ fn one(
             .collect();
         if buildings(&manhattan).len() == 1 {
             hits = manhattan;
-            warnings.push(
-                "NY was read as Manhattan; other boroughs have this address, too.".to_owned(),
-            );
+            warnings.push(say::MANHATTAN_BY_STATE.to_owned());
         }
     }
     if buildings(&hits).len() > 1 {
@@ -414,7 +412,8 @@ fn doubt(
             .streets
             .get(hit.text)
             .is_some_and(|street| street.dropped.is_some());
-    if !hit.is_corrected() && !unchecked {
+    let contradicts = scope.by == By::Zip && contradicts_zip(place, &hit.row);
+    if !hit.is_corrected() && !unchecked && !contradicts {
         return Ok(());
     }
     let refuse = |hits: &[Hit]| {
@@ -428,8 +427,9 @@ fn doubt(
         By::Nothing | By::State if unchecked || hit.name != Change::DirectionAdded => {
             refuse(&[*hit])
         }
-        // The ZIP alone said where: the address as typed may stand in another borough.
-        By::Zip if hit.is_corrected() => {
+        // The ZIP alone said where, and the number or the street is changed, or the ZIP is another after all: the address
+        // as typed may stand in another borough.
+        By::Zip if hit.is_corrected() || contradicts => {
             let mut elsewhere: Vec<Hit> = readings
                 .iter()
                 .flat_map(|r| exact(index, r, Boroughs::ALL.without(scope.boroughs)).hits)

@@ -4,7 +4,7 @@ use brownstone_domain::{Bbl, Bin, Borough, Building, Match};
 
 use super::{building, say};
 use crate::{
-    area::MARBLE_HILL,
+    area::{Boroughs, MARBLE_HILL},
     geocoder::{ResolveError, Resolved},
     pad::{NO_ROW, PadIndex, bbl_number, bbl_of, bin_of},
 };
@@ -60,14 +60,15 @@ pub(crate) fn by_bbl(index: &PadIndex, bbl: Bbl) -> Result<Resolved, ResolveErro
     )))
 }
 
-/// The lot in one of the boroughs, where the text names none.
+/// The lot in one of these boroughs, where the text does not say in which.
 pub(crate) fn by_block_and_lot(
     index: &PadIndex,
     block: u32,
     lot: u16,
+    boroughs: Boroughs,
 ) -> Result<Resolved, ResolveError> {
-    let lots: Vec<Bbl> = Borough::ALL
-        .into_iter()
+    let lots: Vec<Bbl> = boroughs
+        .iter()
         .filter_map(|borough| Bbl::new(borough, block, lot).ok())
         .filter(|bbl| index.has_lot(bbl_number(*bbl)) || has_buildings(index, bbl_number(*bbl)))
         .collect();

@@ -3,10 +3,10 @@
 //! A reading of the text counts when rows of the city's files agree with it. A wrong building is worse than no answer:
 //! what does not agree is refused, or said.
 
-mod answer;
+pub(crate) mod answer;
 pub(crate) mod area;
 mod building;
-mod choose;
+pub(crate) mod choose;
 pub(crate) mod ids;
 mod place;
 pub(crate) mod say;
@@ -79,21 +79,22 @@ impl Resolver {
     pub fn resolve(&self, text: &str) -> Result<Resolved, ResolveError> {
         let typed = parse(text).map_err(|why| ResolveError::Invalid(why.to_owned()))?;
         let index = &*self.index;
-        match &typed.kind {
-            Kind::Bbl(bbl) => return ids::by_bbl(index, *bbl),
-            Kind::Bin(bin) => return ids::by_bin(index, *bin),
-            Kind::BadIdentifier(why) => return Err(ResolveError::NotFound((*why).to_owned())),
-            _ => {}
-        }
         if let Some(place) = typed.place.outside() {
             return Err(ResolveError::OutsideCoverage(say::outside(place)));
         }
-        match &typed.kind {
-            Kind::Address(readings) => choose::address(index, &typed, readings),
-            Kind::Place(names) => place::place(index, &typed, names),
-            Kind::BlockLot(block, lot) => ids::by_block_and_lot(index, *block, *lot),
+        let named = match &typed.kind {
+            Kind::Address(readings) => return choose::address(index, &typed, readings),
+            Kind::Place(names) => return place::place(index, &typed, names),
+            Kind::Bbl(bbl) => ids::by_bbl(index, *bbl),
+            Kind::Bin(bin) => ids::by_bin(index, *bin),
+            Kind::BlockLot(block, lot) => {
+                let boroughs = area::scope(&typed.place).boroughs;
+                ids::by_block_and_lot(index, *block, *lot, boroughs)
+            }
+            Kind::BadIdentifier(why) => Err(ResolveError::NotFound((*why).to_owned())),
             other => Err(ResolveError::NotFound(say::no_building(other).to_owned())),
-        }
+        };
+        named.map(|resolved| answer::of_identifier(resolved, &typed))
     }
 }
 
@@ -144,6 +145,8 @@ impl Geocoder for PadGeocoder {
 mod classes;
 #[cfg(test)]
 mod quality;
+#[cfg(test)]
+mod said;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]

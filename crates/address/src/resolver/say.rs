@@ -9,6 +9,15 @@ use crate::{
     parse::{AddressText, Kind},
 };
 
+pub(crate) const ONE_BOROUGH: &str =
+    "More than one borough was typed; the address agrees with only one of them.";
+pub(crate) const OTHER_CITY: &str =
+    "The city typed does not have this address; the ZIP code's borough does.";
+pub(crate) const MANHATTAN_BY_CITY: &str =
+    "New York was read as Manhattan; other boroughs have this address, too.";
+pub(crate) const MANHATTAN_BY_STATE: &str =
+    "NY was read as Manhattan; other boroughs have this address, too.";
+
 pub(crate) fn outside(place: &str) -> String {
     format!("The address is outside the five boroughs of New York City: {place}.")
 }

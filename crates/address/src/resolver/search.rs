@@ -8,7 +8,7 @@ use crate::{
     fuzzy::Within,
     house::{HouseKey, Reading, ReadingKind, Suffix, TypedNumber},
     pad::{AddressKind, PadIndex, Posting, RowRecord},
-    parse::AddressText,
+    parse::{AddressText, StreetText},
     words::{ALONE, DIRECTIONS, STREET_TYPES, Token},
 };
 
@@ -112,7 +112,7 @@ pub(crate) fn completed(index: &PadIndex, reading: &AddressText, boroughs: Borou
         return found;
     };
     let last = reading.streets.len() - 1;
-    for (name, change) in variants(&text.street) {
+    for (name, change) in variants(text) {
         for borough in boroughs.iter() {
             look(
                 index,
@@ -226,19 +226,21 @@ fn has_type(name: &StreetName) -> bool {
 }
 
 /// Other names that a typed one may stand for.
-pub(crate) fn variants(street: &StreetName) -> Vec<(StreetName, Change)> {
+pub(crate) fn variants(text: &StreetText) -> Vec<(StreetName, Change)> {
+    let street = &text.street;
     let mut out = Vec::new();
     let words: Vec<&str> = street.name.split(' ').collect();
-    // `D AVENUE` is AVENUE D; so may `EAST AVENUE` be, typed `E AVENUE`.
+    // `D AVENUE` is AVENUE D; so may `EAST AVENUE` be, but only if it was typed `E AVENUE`.
     if let [first, "AVENUE"] = words.as_slice()
         && let Some(letter) = first.get(..1)
-        && (first.len() == 1 || is_direction(first))
+        && text.lettered
     {
         out.push((StreetName::of_words(["AVENUE", letter]), Change::TypeAdded));
     }
     if let [first, kind] = words.as_slice()
         && is_direction(first)
         && let Some(letter) = first.get(..1)
+        && text.lettered
     {
         out.push((StreetName::of_words([letter, *kind]), Change::TypeAdded));
     }
@@ -395,15 +397,21 @@ fn look_at(
     found: &mut Found,
 ) {
     let before = found.hits.len();
+    let mut made_up = false;
     for reading in number.readings().iter() {
         let change = match reading.kind {
             ReadingKind::DashDropped => Change::DashDropped,
             _ => Change::None,
         };
-        let made_up = collect(index, streets, reading, (change, name), found);
-        if found.hits.len() > before || made_up {
+        made_up |= collect(index, streets, reading, (change, name), found);
+        // `13103` may be 131-03 and 13-103: where both stand, other parts of the text say which is meant, or no one.
+        let may_be_another = reading.kind == ReadingKind::HyphenAdded;
+        if !may_be_another && (found.hits.len() > before || made_up) {
             return;
         }
+    }
+    if found.hits.len() > before || made_up {
+        return;
     }
     let suffix = suffix_of(number);
     if !suffix.is_none() {

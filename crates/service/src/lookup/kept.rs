@@ -1,4 +1,4 @@
-//! A report as it is kept: for looking at it again, which asks nobody and costs nothing.
+//! A report as it is kept: for looking at it again, which asks no source for records and costs nothing.
 
 use brownstone_accounts::Caller;
 use brownstone_domain::{Property, ReportKey};
@@ -6,12 +6,12 @@ use brownstone_quota::View;
 use bytes::Bytes;
 
 use super::{Lookups, SAMPLE_WARNING};
-use crate::Failure;
+use crate::{Failure, units::UnitLot};
 
 /// What is known of a building without asking for its records.
 #[derive(Debug, Clone)]
 pub struct Kept {
-    /// Its address on one line.
+    /// Its address on one line, with the unit of a condominium.
     pub address: String,
     /// The path of its report, where that is known.
     pub canonical_path: Option<String>,
@@ -20,7 +20,8 @@ pub struct Kept {
 }
 
 impl Lookups {
-    /// The kept report of what `text` names.
+    /// The kept report of what `text` names. Where a condominium's unit is typed it is the unit's own, or none: the building's
+    /// has no word of the unit.
     pub(crate) async fn kept(
         &self,
         text: &str,
@@ -29,15 +30,38 @@ impl Lookups {
     ) -> Result<Kept, Failure> {
         let resolved = self.resolve(text, caller, view).await?;
         let building = &resolved.building;
+        let condominium = building
+            .bbl
+            .is_some_and(brownstone_domain::Bbl::is_billing_lot);
+        let unit = resolved.unit.as_deref().filter(|_| condominium);
+        if unit.is_some() && resolved.unit_bbl.is_none() {
+            // The table of units is the city's, too, and looking is free.
+            self.bound_live_calls(caller, view).await?;
+        }
+        let (unit_bbl, is_known) = match self.unit_lot(&resolved).await {
+            UnitLot::None => (None, true),
+            UnitLot::Known(unit_bbl) => (Some(unit_bbl), true),
+            UnitLot::NotOnRecord | UnitLot::Unanswered => (None, false),
+        };
         let key = ReportKey {
             bbl: building.bbl,
             bin: building.bin,
-            unit_bbl: resolved.unit_bbl,
+            unit_bbl,
         };
-        let Some(report) = self.reports.kept(&key).await? else {
+        let report = if is_known {
+            self.reports.kept(&key).await?
+        } else {
+            None
+        };
+        let Some(report) = report else {
+            let mut address = building.one_line();
+            if let Some(unit) = unit {
+                address.push_str(", unit ");
+                address.push_str(unit);
+            }
             return Ok(Kept {
-                address: building.one_line(),
-                canonical_path: building.canonical_path(resolved.unit_bbl),
+                address,
+                canonical_path: building.canonical_path(unit_bbl),
                 data: None,
             });
         };
