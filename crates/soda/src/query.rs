@@ -56,10 +56,14 @@ pub enum Condition {
     Between(Column, Literal, Literal),
     /// `starts_with(column, text)`
     StartsWith(Column, String),
+    /// `column like '%text%'`. A `%` or `_` in the text stands for anything: never fewer rows, so look again.
+    Contains(Column, String),
     /// `column > literal`
     Gt(Column, Literal),
     /// `column is not null`
     NotNull(Column),
+    /// `column is null`
+    Null(Column),
     /// All of them.
     And(Vec<Condition>),
     /// Any of them.
@@ -375,7 +379,11 @@ impl Display for Condition {
             Self::Between(column, from, to) => write!(f, "{column} between {from} and {to}"),
             Self::StartsWith(column, text) => write!(f, "starts_with({column}, {})", Quoted(text)),
             Self::Gt(column, literal) => write!(f, "{column} > {literal}"),
+            Self::Contains(column, text) => {
+                write!(f, "{column} like {}", Quoted(&format!("%{text}%")))
+            }
             Self::NotNull(column) => write!(f, "{column} is not null"),
+            Self::Null(column) => write!(f, "{column} is null"),
             Self::And(parts) => combined(f, parts, " and ", "1 = 1"),
             Self::Or(parts) => combined(f, parts, " or ", "1 = 0"),
         }
