@@ -393,6 +393,7 @@ impl Assembler for BuildingAssembler {
             bin: building.bin,
             unit_bbl: self.unit_bbl,
             lot_bins,
+            buildings_on_lot: building.buildings_on_lot,
             house_number: building.house_number.clone(),
             street: building.street.clone(),
             borough: building.borough,

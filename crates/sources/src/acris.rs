@@ -10,7 +10,7 @@ use std::{
 
 use async_trait::async_trait;
 use brownstone_domain::{FieldValue, Record, SourceData, SourceEntry};
-use brownstone_soda::{Column, Condition, DatasetId, Query, Row, Select, SodaError};
+use brownstone_soda::{Column, Condition, DatasetId, Query, Row, Rows, Select, SodaError};
 use futures::{StreamExt, TryStreamExt, stream};
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
@@ -18,17 +18,19 @@ use tokio::time::Instant;
 
 use crate::{
     FieldInfo, FieldKind, Source, SourceInfo, Subject,
-    catalogue::Entry,
+    catalogue::{Entry, spec::SummaryOf},
     deps::Shared,
     generic::{CAP, Failure, SodaSource, entry_of, every, source_data},
-    keys::choose,
+    keys::{Choice, choose},
     summary::raw_text,
 };
 
 /// Legals of a lot at most.
 const MOST_LEGALS: usize = 50_000;
-/// Documents whose data is read at most. Beyond it the newest by number are, and what counts by kind is not known.
+/// Documents whose data is read at most. Beyond it the newest by number are, and what is said of all is not known.
 const MOST_DOCUMENTS: usize = 5_000;
+/// The column of a document's kind, which is ours.
+const CLASS: &str = "document_class";
 /// Requests of one step at a time.
 const AT_ONCE: usize = 8;
 
@@ -150,7 +152,8 @@ impl Acris {
         deadline: Instant,
     ) -> Result<Option<SourceData>, Failure> {
         let (entry, shared) = (self.base.entry(), self.base.shared());
-        let Some((rule, keys)) = choose(entry, shared, subject, deadline).await? else {
+        let Some(Choice { rule, keys, .. }) = choose(entry, shared, subject, deadline).await?
+        else {
             return Ok(None);
         };
         let (rows, _) = self
@@ -176,7 +179,12 @@ impl Acris {
         let known_all = ids.len() as u64 == total;
 
         let masters = self.of_documents(&self.master, &ids, deadline).await?;
+        if masters.rows.is_empty() {
+            return Err(Failure::Drift("no document has data of its own"));
+        }
+        let missing = missing_of_master(entry, masters.fields.as_deref());
         let mut records: Vec<Record> = masters
+            .rows
             .into_iter()
             .map(|mut row| {
                 let legal = text(&row, "document_id").and_then(|id| legals.get(&id));
@@ -185,29 +193,37 @@ impl Acris {
                         row.insert(column.to_owned(), value.clone());
                     }
                 }
-                let class = class_of(text(&row, "doc_type").as_deref());
-                row.insert("document_class".to_owned(), to_raw_value(class)?);
+                if !missing.contains(CLASS) {
+                    let class = class_of(text(&row, "doc_type").as_deref());
+                    row.insert(CLASS.to_owned(), to_raw_value(class)?);
+                }
                 Ok(entry.shape.record(row, None))
             })
             .collect::<Result<_, Failure>>()?;
+        let mut seen: HashSet<String> = HashSet::new();
+        records.retain(|record| {
+            let id = record.text("document_id").unwrap_or_default();
+            seen.insert(id.to_owned())
+        });
         // A document whose own data the register does not give still counts, and is shown by its number alone.
-        let mut seen: HashSet<String> = records
-            .iter()
-            .filter_map(|record| record.text("document_id"))
-            .map(str::to_owned)
-            .collect();
+        let mut nameless = false;
         for id in &ids {
             if seen.insert((*id).to_owned()) {
+                nameless = true;
                 let mut row = Row::new();
                 row.insert("document_id".to_owned(), to_raw_value(id)?);
                 records.push(entry.shape.record(row, None));
             }
         }
 
-        let mut gathered = self.base.whole(records, &HashSet::new())?;
+        let mut gathered = self.base.whole(records, &missing)?;
         if !known_all {
             gathered.count = total;
-            forget_kinds(entry, &mut gathered.summary)?;
+            forget(entry, &mut gathered.summary, &OF_ALL)?;
+        }
+        if nameless {
+            forget(entry, &mut gathered.summary, &OF_ALL)?;
+            forget(entry, &mut gathered.summary, &OF_NEWEST)?;
         }
         self.decorate(&mut gathered.records, deadline).await?;
         Ok(Some(source_data(
@@ -224,7 +240,7 @@ impl Acris {
         dataset: &DatasetId,
         ids: &[&str],
         deadline: Instant,
-    ) -> Result<Vec<Row>, Failure> {
+    ) -> Result<Rows, Failure> {
         let soda = &self.base.shared().deps.city.soda;
         let mut chunks = Vec::with_capacity(ids.len().div_ceil(Condition::MAX_IN));
         for chunk in ids.chunks(Condition::MAX_IN) {
@@ -233,15 +249,17 @@ impl Acris {
                 chunks.push(Query::of(dataset.clone()).filter(condition));
             }
         }
-        let pages: Vec<Vec<Row>> = stream::iter(chunks)
-            .map(|query| async move {
-                let rows = every(soda.as_ref(), &query, MOST_LEGALS, deadline).await?;
-                Ok::<_, SodaError>(rows.rows)
-            })
+        let pages: Vec<Rows> = stream::iter(chunks)
+            .map(|query| async move { every(soda.as_ref(), &query, MOST_LEGALS, deadline).await })
             .buffer_unordered(AT_ONCE)
             .try_collect()
             .await?;
-        Ok(pages.into_iter().flatten().collect())
+        let mut all = Rows::default();
+        for page in pages {
+            all.fields = all.fields.or(page.fields);
+            all.rows.extend(page.rows);
+        }
+        Ok(all)
     }
 
     /// Parties, the number of lots, and the type in words, for the records shown.
@@ -259,7 +277,7 @@ impl Acris {
         )?;
         self.base.add_texts(records, &tables);
         let mut by_document: HashMap<String, Vec<Party>> = HashMap::new();
-        for row in &parties {
+        for row in &parties.rows {
             if let Some(id) = text(row, "document_id") {
                 by_document.entry(id).or_default().push(Party {
                     name: text(row, "name"),
@@ -362,14 +380,38 @@ fn role_of(doc_type: Option<&str>, party_type: Option<&str>) -> Option<&'static 
     }
 }
 
-/// Sets what is counted over kinds of document to null, when not every document's kind was read.
-fn forget_kinds(
+/// Columns of a record that the master no longer has, and what is worked out from them.
+fn missing_of_master(entry: &Entry, header: Option<&[String]>) -> HashSet<String> {
+    /// Not the master's own.
+    const ADDED: [&str; 3] = [CLASS, "property_type", "unit"];
+    let Some(header) = header else {
+        return HashSet::new();
+    };
+    let mut missing: HashSet<String> = entry
+        .shape
+        .names()
+        .filter(|name| !ADDED.contains(name) && !header.iter().any(|column| column == name))
+        .map(str::to_owned)
+        .collect();
+    if missing.contains("doc_type") {
+        missing.insert(CLASS.to_owned());
+    }
+    missing
+}
+
+/// What is known only where every document's own data was read.
+const OF_ALL: [SummaryOf; 3] = [SummaryOf::Count, SummaryOf::CountBy, SummaryOf::Oldest];
+/// What is known where the newest documents' was.
+const OF_NEWEST: [SummaryOf; 2] = [SummaryOf::First, SummaryOf::Newest];
+
+/// Sets summaries of these kinds to null: what they are made of was not read.
+fn forget(
     entry: &Entry,
     summary: &mut [(String, Box<RawValue>)],
+    kinds: &[SummaryOf],
 ) -> Result<(), serde_json::Error> {
-    use crate::catalogue::spec::SummaryOf::{Count, CountBy, Oldest};
     for (field, (_, value)) in entry.summary.iter().zip(summary) {
-        if matches!(field.of, Count | CountBy | Oldest) {
+        if kinds.contains(&field.of) {
             *value = to_raw_value(&())?;
         }
     }

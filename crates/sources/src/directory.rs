@@ -58,13 +58,24 @@ pub struct Footprint {
     pub garage: bool,
 }
 
+/// What stands behind a condominium's billing lot.
+#[derive(Debug, Default)]
+pub(crate) struct Condominium {
+    /// The lots it was built on; empty where the tables do not know it.
+    pub(crate) bases: Vec<Bbl>,
+    /// Those of them on which another condominium stands, too.
+    pub(crate) shared: Vec<Bbl>,
+    /// Its keys in the table of units.
+    pub(crate) keys: Vec<String>,
+}
+
 /// Looks lots, buildings and units up in the city's tables.
 #[derive(Clone)]
 pub struct Directory {
     soda: Arc<dyn Soda>,
     // Several sources of one report ask the same, at once.
     buildings: Cache<Bbl, Arc<[Footprint]>>,
-    bases: Cache<Bbl, Arc<[Bbl]>>,
+    condominiums: Cache<Bbl, Arc<Condominium>>,
 }
 
 impl std::fmt::Debug for Directory {
@@ -83,7 +94,7 @@ impl Directory {
                 .max_capacity(10_000)
                 .time_to_live(minutes)
                 .build(),
-            bases: Cache::builder()
+            condominiums: Cache::builder()
                 .max_capacity(10_000)
                 .time_to_live(minutes)
                 .build(),
@@ -197,21 +208,44 @@ impl Directory {
     /// # Errors
     /// When the publisher does not answer.
     pub async fn base_lots(&self, billing: Bbl, deadline: Instant) -> Result<Vec<Bbl>, SodaError> {
+        let condominium = self.condominium(billing, deadline).await?;
+        Ok(condominium.bases.clone())
+    }
+
+    /// The condominium with this billing lot.
+    pub(crate) async fn condominium(
+        &self,
+        billing: Bbl,
+        deadline: Instant,
+    ) -> Result<Arc<Condominium>, SodaError> {
         let load = async {
             let key = literal("condo_billing_bbl", Literal::Text(billing.to_string()));
             let rows = self.ask(CONDOMINIUMS, &[], &[key], deadline).await?;
-            let mut bases: Vec<Bbl> = rows
+            let bases: Vec<Bbl> = sorted(rows.iter().filter_map(|row| id(row, "condo_base_bbl")));
+            let of_bases = Condition::any_of(
+                checked("condo_base_bbl")?,
+                bases.iter().map(|base| Literal::Text(base.to_string())),
+            );
+            let on_bases = match of_bases {
+                Some(condition) => {
+                    self.ask(CONDOMINIUMS, &[], &[Ok(condition)], deadline)
+                        .await?
+                }
+                None => Vec::new(),
+            };
+            // A row without a billing lot is another condominium, one that has none yet.
+            let others = on_bases
                 .iter()
-                .filter_map(|row| id(row, "condo_base_bbl"))
-                .collect();
-            bases.sort_unstable();
-            bases.dedup();
-            Ok::<_, SodaError>(Arc::from(bases))
+                .filter(|row| id(row, "condo_billing_bbl") != Some(billing));
+            Ok::<_, SodaError>(Arc::new(Condominium {
+                shared: sorted(others.filter_map(|row| id(row, "condo_base_bbl"))),
+                keys: sorted(rows.iter().filter_map(|row| id(row, "condo_key"))),
+                bases,
+            }))
         };
-        self.bases
+        self.condominiums
             .try_get_with(billing, load)
             .await
-            .map(|bases| bases.to_vec())
             .map_err(|error| SodaError::clone(&error))
     }
 
@@ -368,6 +402,13 @@ fn text(row: &Row, column: &str) -> Option<String> {
     row.get(column)
         .and_then(|raw| raw_text(raw))
         .map(Cow::into_owned)
+}
+
+fn sorted<T: Ord>(values: impl Iterator<Item = T>) -> Vec<T> {
+    let mut values: Vec<T> = values.collect();
+    values.sort_unstable();
+    values.dedup();
+    values
 }
 
 /// An identifier or count, with or without a number's decimals.

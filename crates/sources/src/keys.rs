@@ -1,6 +1,6 @@
 //! Which of its keys a subject is asked by.
 
-use brownstone_domain::Bbl;
+use brownstone_domain::{Bbl, Bin};
 use brownstone_soda::SodaError;
 use tokio::time::Instant;
 
@@ -10,6 +10,25 @@ use crate::{
     deps::Shared,
     matching::{Keys, MatchRule},
 };
+
+/// How a subject is asked for.
+pub(crate) struct Choice<'a> {
+    pub(crate) rule: &'a MatchRule,
+    pub(crate) keys: Keys,
+    /// Asked by where `keys` find nothing: rows of the lot that may be this building's, since they name none.
+    pub(crate) otherwise: Option<Keys>,
+}
+
+impl<'a> Choice<'a> {
+    const fn of(rule: &'a MatchRule, keys: Keys) -> Self {
+        let otherwise = None;
+        Self {
+            rule,
+            keys,
+            otherwise,
+        }
+    }
+}
 
 /// The first rule, in the catalogue's order, for which the subject has a key, and those keys.
 ///
@@ -21,58 +40,183 @@ pub(crate) async fn choose<'a>(
     shared: &Shared,
     subject: &Subject,
     deadline: Instant,
-) -> Result<Option<(&'a MatchRule, Keys)>, SodaError> {
+) -> Result<Option<Choice<'a>>, SodaError> {
+    let by_bin = entry.rules.iter().find(|rule| rule.by_bin());
     for rule in &entry.rules {
         if rule.by_bin() {
             if let Some(bin) = subject.bin {
-                return Ok(Some((rule, Keys::Bins(vec![bin]))));
+                let choice = building(entry, rule, shared, subject, bin, deadline).await?;
+                return Ok(Some(choice));
             }
-        } else if let Some(keys) = lots(entry, shared, subject, deadline).await? {
-            return Ok(Some((rule, keys)));
+        } else if let Some(Lots { keys, shared_too }) =
+            lots(entry, shared, subject, deadline).await?
+        {
+            // Rows on a lot of two condominiums may be either's; a building is one's.
+            if let (true, Some(by_bin)) = (shared_too, by_bin) {
+                let bins = buildings(shared, subject, deadline).await?;
+                if !bins.is_empty() {
+                    let unnamed = unnamed(by_bin, keys);
+                    return Ok(Some(Choice::of(by_bin, Keys::Bins { bins, unnamed })));
+                }
+            }
+            return Ok(Some(Choice::of(rule, keys)));
         }
     }
-    let by_bin = entry.rules.iter().find(|rule| rule.by_bin());
     if let (Some(rule), None) = (by_bin, subject.bin) {
-        let mut bins = subject.lot_bins.clone();
-        if let (true, Some(bbl)) = (bins.is_empty(), subject.bbl) {
-            let buildings = shared.directory.buildings_on(bbl, deadline).await?;
-            bins.extend(buildings.iter().map(|building| building.bin));
-        }
-        return Ok((!bins.is_empty()).then_some((rule, Keys::Bins(bins))));
+        let bins = buildings(shared, subject, deadline).await?;
+        return Ok((!bins.is_empty()).then_some(Choice::of(rule, Keys::bins(bins))));
     }
     let by_lot = entry.rules.iter().find(|rule| !rule.by_bin());
     if let (Some(rule), Some(bin), None) = (by_lot, subject.bin, subject.bbl) {
         let building = shared.directory.building(bin, deadline).await?;
-        return Ok(building.and_then(|building| building.bbl).map(|lot| {
-            let lots = vec![lot];
-            (rule, Keys::Lots { lots, unit: false })
-        }));
+        return Ok(building
+            .and_then(|building| building.bbl)
+            .map(|lot| Choice::of(rule, Keys::lots(vec![lot]))));
     }
     Ok(None)
 }
 
+/// A building by its BIN. Of a set whose rows may lack it the lot's rows without one are this building's where no other
+/// stands there. Where others do, they are asked for only when nothing else is found, and said to be the lot's.
+async fn building<'a>(
+    entry: &Entry,
+    rule: &'a MatchRule,
+    shared: &Shared,
+    subject: &Subject,
+    bin: Bin,
+    deadline: Instant,
+) -> Result<Choice<'a>, SodaError> {
+    let own = Choice::of(rule, Keys::bins(vec![bin]));
+    if rule.unnamed_by.is_empty() {
+        return Ok(own);
+    }
+    let Some(Lots { keys, .. }) = lots(entry, shared, subject, deadline).await? else {
+        return Ok(own);
+    };
+    let unnamed = unnamed(rule, keys);
+    Ok(if stands_alone(shared, subject, bin, deadline).await? {
+        let bins = vec![bin];
+        Choice::of(rule, Keys::Bins { bins, unnamed })
+    } else {
+        Choice {
+            otherwise: Some(Keys::Unnamed(unnamed)),
+            ..own
+        }
+    })
+}
+
+/// The lots whose rows without a BIN are asked for.
+fn unnamed(by_bin: &MatchRule, keys: Keys) -> Vec<Bbl> {
+    match keys {
+        Keys::Lots { lots, .. } if !by_bin.unnamed_by.is_empty() => lots,
+        _ => Vec::new(),
+    }
+}
+
+/// Whether no other building stands on the lot. Garages are none.
+async fn stands_alone(
+    shared: &Shared,
+    subject: &Subject,
+    bin: Bin,
+    deadline: Instant,
+) -> Result<bool, SodaError> {
+    if !subject.lot_bins.is_empty() {
+        return Ok(subject.lot_bins.iter().all(|other| *other == bin));
+    }
+    if let Some(buildings) = subject.buildings_on_lot {
+        return Ok(buildings <= 1);
+    }
+    let Some(bbl) = subject.bbl else {
+        return Ok(false);
+    };
+    let standing = shared.directory.buildings_on(bbl, deadline).await?;
+    let of_its_own = |building: &&crate::Footprint| !building.garage || building.bin == bin;
+    let mut standing = standing.iter().filter(of_its_own).peekable();
+    // A lot on which the city draws nothing is one of which it is not known.
+    Ok(standing.peek().is_some() && standing.all(|building| building.bin == bin))
+}
+
+/// The subject's building; where it has none, every building on its lot.
+async fn buildings(
+    shared: &Shared,
+    subject: &Subject,
+    deadline: Instant,
+) -> Result<Vec<Bin>, SodaError> {
+    if let Some(bin) = subject.bin {
+        return Ok(vec![bin]);
+    }
+    let mut bins = subject.lot_bins.clone();
+    if let (true, Some(bbl)) = (bins.is_empty(), subject.bbl) {
+        let buildings = shared.directory.buildings_on(bbl, deadline).await?;
+        bins.extend(buildings.iter().map(|building| building.bin));
+    }
+    Ok(bins)
+}
+
 /// The lots an entry wants, of those the subject has.
+struct Lots {
+    keys: Keys,
+    /// Whether other lots of the condominium were left out, since another stands on them, too.
+    shared_too: bool,
+}
+
 async fn lots(
     entry: &Entry,
     shared: &Shared,
     subject: &Subject,
     deadline: Instant,
-) -> Result<Option<Keys>, SodaError> {
-    let one = |lot: Bbl, unit| Keys::Lots {
-        lots: vec![lot],
-        unit,
+) -> Result<Option<Lots>, SodaError> {
+    let own = |keys| {
+        Some(Lots {
+            keys,
+            shared_too: false,
+        })
     };
-    Ok(match (entry.info.lot, subject.bbl, subject.unit_bbl) {
-        (LotKind::Unit, _, Some(unit)) => Some(one(unit, true)),
-        (LotKind::Base, Some(bbl), _) if bbl.is_billing_lot() => {
-            let lots = shared.directory.base_lots(bbl, deadline).await?;
-            Some(if lots.is_empty() {
-                one(bbl, false)
-            } else {
-                Keys::Lots { lots, unit: false }
-            })
+    let Some(bbl) = subject.bbl else {
+        return Ok(match (entry.info.lot, subject.unit_bbl) {
+            (LotKind::Unit, Some(unit)) => own(unit_lot(unit)),
+            _ => None,
+        });
+    };
+    match (entry.info.lot, subject.unit_bbl) {
+        (LotKind::Unit, Some(unit)) => return Ok(own(unit_lot(unit))),
+        (LotKind::Base | LotKind::Building, _) if bbl.is_billing_lot() => {}
+        _ => return Ok(own(Keys::lots(vec![bbl]))),
+    }
+    let condominium = shared.directory.condominium(bbl, deadline).await?;
+    if entry.info.lot == LotKind::Building {
+        let mut lots = vec![bbl];
+        let alone = |base: &&Bbl| !condominium.shared.contains(base);
+        lots.extend(condominium.bases.iter().filter(alone));
+        return Ok(Some(Lots {
+            keys: Keys::lots(lots),
+            shared_too: !condominium.shared.is_empty(),
+        }));
+    }
+    if condominium.bases.is_empty() {
+        return Ok(own(Keys::lots(vec![bbl])));
+    }
+    let condominiums = match &entry.condominium {
+        None => Vec::new(),
+        Some(_) if !condominium.keys.is_empty() => condominium.keys.clone(),
+        // Without its key its rows cannot be told from a neighbour's.
+        Some(column) => {
+            return Err(SodaError::NoSuchColumn {
+                column: column.as_str().to_owned(),
+            });
         }
-        (_, Some(bbl), _) => Some(one(bbl, false)),
-        (_, None, _) => None,
-    })
+    };
+    Ok(own(Keys::Lots {
+        lots: condominium.bases.clone(),
+        unit: false,
+        condominiums,
+    }))
+}
+
+fn unit_lot(unit: Bbl) -> Keys {
+    Keys::Lots {
+        lots: vec![unit],
+        unit: true,
+        condominiums: Vec::new(),
+    }
 }

@@ -1,34 +1,60 @@
 //! How a dataset names a building: from the keys of a subject to a condition.
 
-use brownstone_domain::{Bbl, Bin, Borough, MatchedBy};
+use brownstone_domain::{Bbl, Bin, Borough, MatchedBy, Record};
 use brownstone_soda::{Column, Condition, Literal};
 
 use crate::catalogue::spec::{Form, LiteralType, Part};
 
-/// The keys a query is made of: buildings or lots, never both.
+/// The keys a query is made of.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Keys {
-    Bins(Vec<Bin>),
-    Lots { lots: Vec<Bbl>, unit: bool },
+    /// Buildings, and the lots whose rows without a building can be no other building's.
+    Bins { bins: Vec<Bin>, unnamed: Vec<Bbl> },
+    /// Rows of the lots that name no building.
+    Unnamed(Vec<Bbl>),
+    Lots {
+        lots: Vec<Bbl>,
+        unit: bool,
+        /// Keys of the condominiums that the lots are asked for, where others may stand on them, too.
+        condominiums: Vec<String>,
+    },
 }
 
 impl Keys {
+    pub(crate) const fn bins(bins: Vec<Bin>) -> Self {
+        let unnamed = Vec::new();
+        Self::Bins { bins, unnamed }
+    }
+
+    pub(crate) const fn lots(lots: Vec<Bbl>) -> Self {
+        Self::Lots {
+            lots,
+            unit: false,
+            condominiums: Vec::new(),
+        }
+    }
+
     /// The keys in parts that one request can carry.
     pub(crate) fn in_parts(&self) -> Vec<Self> {
         match self {
-            Self::Bins(bins) => bins
+            Self::Bins { bins, unnamed } => bins
                 .chunks(Condition::MAX_IN)
-                .map(|part| Self::Bins(part.to_vec()))
+                .enumerate()
+                .map(|(at, part)| Self::Bins {
+                    bins: part.to_vec(),
+                    // Asked for once, or they would count with every part.
+                    unnamed: if at == 0 { unnamed.clone() } else { Vec::new() },
+                })
                 .collect(),
-            Self::Lots { .. } => vec![self.clone()],
+            Self::Unnamed(_) | Self::Lots { .. } => vec![self.clone()],
         }
     }
 
     pub(crate) fn matched_by(&self) -> MatchedBy {
         match self {
-            Self::Bins(_) => MatchedBy::Bin,
+            Self::Bins { .. } => MatchedBy::Bin,
             Self::Lots { unit: true, .. } => MatchedBy::UnitBbl,
-            Self::Lots { unit: false, .. } => MatchedBy::Bbl,
+            Self::Unnamed(_) | Self::Lots { unit: false, .. } => MatchedBy::Bbl,
         }
     }
 }
@@ -43,12 +69,16 @@ pub(crate) struct KeyColumn {
     pub(crate) widths: Vec<usize>,
     pub(crate) form: Form,
     pub(crate) starts_with: bool,
+    /// Whether the column holds a list of values.
+    pub(crate) listed: bool,
 }
 
 /// One way to ask: all of its columns together name a building or a lot.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct MatchRule {
     pub(crate) columns: Vec<KeyColumn>,
+    /// How the lot is asked for rows that lack the BIN; empty where rows have it.
+    pub(crate) unnamed_by: Vec<KeyColumn>,
 }
 
 impl MatchRule {
@@ -60,7 +90,8 @@ impl MatchRule {
     /// The ways to write the key: a bit is a column that is written with the other type than the catalogue states. As
     /// stated first, then with as few changes as can be.
     pub(crate) fn writings(&self) -> Vec<u8> {
-        let columns = u32::try_from(self.columns.len()).unwrap_or(u32::MAX).min(7);
+        let columns = self.columns.len() + self.unnamed_by.len();
+        let columns = u32::try_from(columns).unwrap_or(u32::MAX).min(7);
         let mut all: Vec<u8> = (0..1 << columns).collect();
         all.sort_by_key(|writing| writing.count_ones());
         all
@@ -70,42 +101,101 @@ impl MatchRule {
     pub(crate) fn condition(&self, keys: &Keys, writing: u8) -> Option<Condition> {
         let other = |at: usize| writing & 1_u8.checked_shl(at as u32).unwrap_or(0) != 0;
         match keys {
-            Keys::Bins(bins) if self.by_bin() => {
+            Keys::Bins { bins, unnamed } if self.by_bin() => {
                 let [part] = self.columns.as_slice() else {
                     return None;
                 };
                 let values = bins.iter().flat_map(|bin| part.bin(*bin, other(0)));
-                part.holds(values.collect())
+                let named = part.holds(values.collect())?;
+                Some(match self.unnamed(unnamed, other) {
+                    Some(unnamed) => named.or(unnamed),
+                    None => named,
+                })
             }
-            Keys::Lots { lots, .. } if !self.by_bin() => {
-                if let [part] = self.columns.as_slice() {
-                    let values = lots.iter().flat_map(|lot| part.of_lot(*lot, other(0)));
-                    return part.holds(values.collect());
-                }
-                let mut any = lots.iter().filter_map(|lot| {
-                    let all: Option<Vec<Condition>> = self
-                        .columns
-                        .iter()
-                        .enumerate()
-                        .map(|(at, part)| part.holds(part.of_lot(*lot, other(at))))
-                        .collect();
-                    all.map(Condition::And)
-                });
-                let first = any.next()?;
-                Some(any.fold(first, Condition::or))
-            }
+            Keys::Unnamed(lots) if self.by_bin() => self.unnamed(lots, other),
+            Keys::Lots { lots, .. } if !self.by_bin() => of_lots(&self.columns, lots, other),
             _ => None,
         }
     }
+
+    /// Rows of the lots that name no building.
+    fn unnamed(&self, lots: &[Bbl], other: impl Fn(usize) -> bool) -> Option<Condition> {
+        let [bin] = self.columns.as_slice() else {
+            return None;
+        };
+        let mut placeholders: Vec<Literal> = Vec::new();
+        for lot in lots {
+            for literal in bin.no_bin(lot.borough(), other(0)) {
+                if !placeholders.contains(&literal) {
+                    placeholders.push(literal);
+                }
+            }
+        }
+        let placeholder = Condition::any_of(bin.column.clone(), placeholders)?;
+        let on_lots = of_lots(&self.unnamed_by, lots, |at| other(at + 1))?;
+        Some(on_lots.and(Condition::Null(bin.column.clone()).or(placeholder)))
+    }
+
+    /// Whether a record is about one of the keys. The publisher's own comparison says so, but for a list, in which it
+    /// finds the digits of one number inside another, too.
+    pub(crate) fn admits(&self, record: &Record, keys: &Keys) -> bool {
+        let [part] = self.columns.as_slice() else {
+            return true;
+        };
+        if !part.listed {
+            return true;
+        }
+        let wanted: Vec<Literal> = match keys {
+            Keys::Bins { bins, .. } => bins.iter().flat_map(|bin| part.bin(*bin, false)).collect(),
+            Keys::Lots { lots, .. } | Keys::Unnamed(lots) => lots
+                .iter()
+                .flat_map(|lot| part.of_lot(*lot, false))
+                .collect(),
+        };
+        let list = record.text(part.column.as_str()).unwrap_or_default();
+        list.split(|c: char| !c.is_ascii_alphanumeric())
+            .any(|listed| wanted.contains(&Literal::from(listed)))
+    }
+}
+
+/// The condition that names the lots by these columns.
+fn of_lots(
+    columns: &[KeyColumn],
+    lots: &[Bbl],
+    other: impl Fn(usize) -> bool,
+) -> Option<Condition> {
+    if let [part] = columns {
+        let values = lots.iter().flat_map(|lot| part.of_lot(*lot, other(0)));
+        return part.holds(values.collect());
+    }
+    if columns.is_empty() {
+        return None;
+    }
+    let mut any = lots.iter().filter_map(|lot| {
+        let all: Option<Vec<Condition>> = columns
+            .iter()
+            .enumerate()
+            .map(|(at, part)| part.holds(part.of_lot(*lot, other(at))))
+            .collect();
+        all.map(Condition::And)
+    });
+    let first = any.next()?;
+    Some(any.fold(first, Condition::or))
 }
 
 impl KeyColumn {
     /// `column = value`, or any of the values.
     fn holds(&self, mut values: Vec<Literal>) -> Option<Condition> {
         values.dedup();
-        if self.starts_with {
+        let part_of_text: Option<fn(Column, String) -> Condition> =
+            match (self.starts_with, self.listed) {
+                (true, _) => Some(Condition::StartsWith),
+                (false, true) => Some(Condition::Contains),
+                (false, false) => None,
+            };
+        if let Some(part_of_text) = part_of_text {
             let mut any = values.into_iter().filter_map(|value| match value {
-                Literal::Text(text) => Some(Condition::StartsWith(self.column.clone(), text)),
+                Literal::Text(text) => Some(part_of_text(self.column.clone(), text)),
                 Literal::Number(_) | Literal::Bool(_) => None,
             });
             let first = any.next()?;
@@ -119,6 +209,17 @@ impl KeyColumn {
 
     fn bin(&self, bin: Bin, other_types: bool) -> Vec<Literal> {
         self.number(u64::from(bin.get()), other_types)
+    }
+
+    /// What stands where no building is known: a borough's million, or zeros.
+    fn no_bin(&self, borough: Borough, other_types: bool) -> Vec<Literal> {
+        let million = u64::from(borough.digit()) * 1_000_000;
+        let mut all = self.number(million, other_types);
+        all.extend(self.number(0, other_types));
+        if let Some(Literal::Text(_)) = all.last() {
+            all.push(Literal::from("0000000"));
+        }
+        all
     }
 
     fn of_lot(&self, lot: Bbl, other_types: bool) -> Vec<Literal> {

@@ -49,6 +49,7 @@ fn chapter(source: &SourceInfo) -> String {
         LotKind::Billing => "the billing lot",
         LotKind::Unit => "the unit's lot",
         LotKind::Base => "the lots it was built on",
+        LotKind::Building => "the billing lot and the lots it was built on",
     };
     let cadence = source.cadence_days.map_or_else(
         || "none stated; it is never called stale".to_owned(),

@@ -105,4 +105,6 @@ pub enum LotKind {
     Unit,
     /// The lots the condominium was built on: zoning.
     Base,
+    /// The billing lot and the lots it was built on: agencies that file a building under either.
+    Building,
 }

@@ -14,6 +14,8 @@ pub struct Subject {
     /// Every building on the lot, where that is known; empty where it is not. Sources that know buildings only ask by
     /// these when `bin` is `None`.
     pub lot_bins: Vec<Bin>,
+    /// How many buildings stand on the lot, where only the number is known.
+    pub buildings_on_lot: Option<u32>,
     /// Canonical house number.
     pub house_number: Option<String>,
     /// Canonical street name.
@@ -36,6 +38,7 @@ impl Subject {
             bin,
             unit_bbl: None,
             lot_bins: Vec::new(),
+            buildings_on_lot: None,
             house_number: None,
             street: None,
             borough,

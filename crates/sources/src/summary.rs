@@ -86,12 +86,18 @@ impl Test {
 }
 
 impl Test {
-    /// The newest fiscal year of all, where the test is about it. Years beyond the coming one are slips.
-    fn newest_year<F: Facts>(&self, all: &[F], today: Date) -> Option<i32> {
+    /// The newest fiscal year of those that pass the other tests, where this one is about it. Years beyond the coming
+    /// one are slips.
+    fn newest_year<F: Facts>(&self, others: &[Self], all: &[F], today: Date) -> Option<i32> {
         if self.holds != Holds::NewestFiscalYear {
             return None;
         }
+        let others: Vec<&Self> = others
+            .iter()
+            .filter(|other| other.holds != Holds::NewestFiscalYear)
+            .collect();
         all.iter()
+            .filter(|facts| others.iter().all(|other| other.passes(*facts, today, None)))
             .filter_map(|facts| fiscal_year(facts.text(&self.column)?.as_ref()))
             .filter(|year| *year <= today.year() + 2)
             .max()
@@ -279,8 +285,18 @@ fn value<F: Facts>(
     let tests: Vec<(&Test, Option<i32>)> = field
         .conditions
         .iter()
-        .map(|test| (test, test.newest_year(all, whole.today)))
+        .map(|test| {
+            let year = test.newest_year(&field.conditions, all, whole.today);
+            (test, year)
+        })
         .collect();
+    // Of no year nothing is known: neither a count nor a sum.
+    let yearless = |(test, year): &(&Test, Option<i32>)| {
+        test.holds == Holds::NewestFiscalYear && year.is_none()
+    };
+    if tests.iter().any(yearless) {
+        return to_raw_value(&());
+    }
     let mut passing = all.iter().filter(|facts| {
         tests
             .iter()
@@ -312,13 +328,17 @@ fn value<F: Facts>(
             to_raw_value(&Counts(&counts))
         }
         SummaryOf::Sum => {
-            let sum = passing.try_fold(Dollars::ZERO, |sum, facts| {
-                match facts.sum(&field.column)? {
-                    Some(amount) => sum.checked_add(amount).ok_or(NoNumber),
-                    None => Ok(sum),
+            let mut passing = passing.peekable();
+            // Nothing applies: a true zero. What applies and states no value is not known.
+            let none = passing.peek().is_none().then_some(Dollars::ZERO);
+            let sum = passing.try_fold(none, |sum, facts| match facts.sum(&field.column)? {
+                Some(amount) => {
+                    let sum = sum.unwrap_or(Dollars::ZERO).checked_add(amount);
+                    sum.map(Some).ok_or(NoNumber)
                 }
+                None => Ok(sum),
             });
-            to_raw_value(&sum.ok())
+            to_raw_value(&sum.ok().flatten())
         }
         SummaryOf::Distinct => match whole.distinct.get(&field.column) {
             Some(counted) => to_raw_value(counted),

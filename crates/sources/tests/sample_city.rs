@@ -10,7 +10,7 @@ use brownstone_sample_city::{FLOOD, Fault, FaultKind, SampleCity};
 use brownstone_soda::SodaClient;
 use brownstone_sources::{Deadlines, Deps, Directory, FloodZones, Publisher, Registry, Subject};
 use brownstone_upstream::{Upstream, UpstreamConfig};
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 use time::macros::datetime;
 use tokio::time::Instant;
 
@@ -184,6 +184,46 @@ async fn every_kind_of_fault_is_one_error() {
             "{kind:?}"
         );
     }
+    city.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn rows_without_a_bin_and_lists_of_lots_are_found_over_the_wire() {
+    fn rows(rows: Value) -> Vec<Map<String, Value>> {
+        serde_json::from_value(rows).unwrap()
+    }
+    let city = city().await;
+    let (registry, directory) = registry(&city);
+    city.control().load(
+        "hg8x-zxpr",
+        vec![],
+        rows(json!([
+            {"project_id": "1", "bbl": "1008350041"},
+            {"project_id": "2", "bbl": "1008350041", "bin": "1000000"},
+            {"project_id": "3", "bbl": "1008350042"},
+        ])),
+    );
+    city.control().load(
+        "5zyy-y8am",
+        vec![],
+        rows(json!([
+            {"report_year": "2024", "nyc_borough_block_and_lot": "1008350099;1008350041"},
+            {"report_year": "2023", "nyc_borough_block_and_lot": "11008350041"},
+        ])),
+    );
+    let mut subject = subject(&directory, NAMED[0].0, NAMED[0].1).await;
+    subject.lot_bins = subject.bin.into_iter().collect();
+    let wanted = ["nyc_hpd_affordable_housing", "nyc_energy_benchmarking"].map(str::to_owned);
+    let only = HashSet::from(wanted);
+    let entries = registry
+        .assemble(Arc::new(subject), Some(&only), Deadlines::default())
+        .await;
+    let counts: BTreeMap<&str, Value> = entries
+        .iter()
+        .map(|(key, entry)| (key.as_str(), data(entry)["record_count"].clone()))
+        .collect();
+    assert_eq!(counts["nyc_hpd_affordable_housing"], 2);
+    assert_eq!(counts["nyc_energy_benchmarking"], 1);
     city.stop().await;
 }
 

@@ -49,6 +49,7 @@ pub(crate) struct Entry {
     pub(crate) only: Vec<Condition>,
     pub(crate) bounded: bool,
     pub(crate) latest_by: Option<Column>,
+    pub(crate) condominium: Option<Column>,
     pub(crate) shape: Shape,
     pub(crate) summary: Vec<Summary>,
     pub(crate) children: Vec<Child>,
@@ -143,13 +144,12 @@ impl Checker<'_> {
         let shape = self
             .shape("columns", &raw.columns)?
             .without(raw.leave_out, raw.private);
-        let rules = raw
-            .matches
-            .iter()
-            .enumerate()
-            // A module may ask one dataset and show another.
-            .map(|(at, rule)| self.rule(at, rule, raw.module.is_none().then_some(&shape)))
-            .collect::<Result<Vec<_>, _>>()?;
+        // A module may ask one dataset and show another.
+        let rules = self.rules(
+            &raw.matches,
+            raw.fetch,
+            raw.module.is_none().then_some(&shape),
+        )?;
         if rules.is_empty() && raw.module.is_none() {
             return self.fault("match", "a source without a module needs a way to be asked");
         }
@@ -175,6 +175,14 @@ impl Checker<'_> {
             .latest_by
             .as_deref()
             .map(|column| self.known("latest_by", column, &shape))
+            .transpose()?;
+        if raw.condominium.is_some() && (raw.fetch == Fetch::Newest || raw.lot != LotKind::Base) {
+            return self.fault("condominium", "needs every row of the base lots");
+        }
+        let condominium = raw
+            .condominium
+            .as_deref()
+            .map(|column| self.known("condominium", column, &shape))
             .transpose()?;
         let mut only = Vec::new();
         for part in &raw.only {
@@ -300,6 +308,7 @@ impl Checker<'_> {
             only,
             bounded: raw.bounded,
             latest_by,
+            condominium,
             shape,
             summary,
             children,

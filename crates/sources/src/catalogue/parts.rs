@@ -19,10 +19,37 @@ use crate::{
 };
 
 impl Checker<'_> {
-    pub(super) fn rule(
+    /// The ways to ask, in order. One whose BIN has gaps also knows how the lot is asked.
+    pub(super) fn rules(
+        &self,
+        raw: &[RawMatch],
+        fetch: Fetch,
+        shape: Option<&Shape>,
+    ) -> Result<Vec<MatchRule>, CatalogueError> {
+        let mut rules = raw
+            .iter()
+            .enumerate()
+            .map(|(at, rule)| self.rule(at, rule, fetch, shape))
+            .collect::<Result<Vec<_>, _>>()?;
+        let by_lot = rules
+            .iter()
+            .find(|rule| !rule.by_bin())
+            .map(|rule| rule.columns.clone());
+        for (at, (rule, raw)) in rules.iter_mut().zip(raw).enumerate() {
+            match &by_lot {
+                _ if !raw.gaps => {}
+                Some(lot) if rule.by_bin() => rule.unnamed_by.clone_from(lot),
+                _ => return self.fault(format!("match {}", at + 1), "gaps: of a BIN beside a lot"),
+            }
+        }
+        Ok(rules)
+    }
+
+    fn rule(
         &self,
         at: usize,
         raw: &RawMatch,
+        fetch: Fetch,
         shape: Option<&Shape>,
     ) -> Result<MatchRule, CatalogueError> {
         let field = format!("match {}", at + 1);
@@ -54,6 +81,10 @@ impl Checker<'_> {
                 if !form_fits {
                     return self.fault(&field, format!("{}: the form does not fit", part.column));
                 }
+                if part.listed && (fetch == Fetch::Newest || raw.columns.len() > 1) {
+                    let why = "a list is looked through here: fetch = \"all\", one column";
+                    return self.fault(&field, format!("{}: {why}", part.column));
+                }
                 Ok(KeyColumn {
                     column: match shape {
                         Some(shape) => self.known(&field, &part.column, shape)?,
@@ -68,10 +99,14 @@ impl Checker<'_> {
                     },
                     form: part.form,
                     starts_with: part.starts_with,
+                    listed: part.listed,
                 })
             })
             .collect::<Result<Vec<_>, _>>()?;
-        Ok(MatchRule { columns })
+        Ok(MatchRule {
+            columns,
+            unnamed_by: Vec::new(),
+        })
     }
 
     pub(super) fn order(

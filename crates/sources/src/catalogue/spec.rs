@@ -38,6 +38,8 @@ pub(crate) struct RawEntry {
     pub(crate) bounded: bool,
     /// Where extracts are stacked: the column that tells them apart. Only the newest is kept.
     pub(crate) latest_by: Option<String>,
+    /// Where a lot's rows may be of several condominiums: the column that tells them apart.
+    pub(crate) condominium: Option<String>,
     /// Columns that are not shown: shapes far larger than the rest of the row.
     #[serde(default)]
     pub(crate) leave_out: Vec<String>,
@@ -101,6 +103,9 @@ pub(crate) struct RawOnly {
 #[serde(deny_unknown_fields)]
 pub(crate) struct RawMatch {
     pub(crate) columns: Vec<RawPart>,
+    /// Whether rows that are a building's may name its lot alone: the BIN is absent or a placeholder.
+    #[serde(default)]
+    pub(crate) gaps: bool,
 }
 
 #[derive(Debug, Deserialize)]
@@ -120,6 +125,9 @@ pub(crate) struct RawPart {
     /// Whether the column holds more text behind the value.
     #[serde(default)]
     pub(crate) starts_with: bool,
+    /// Whether the column lists several values, this one among them.
+    #[serde(default)]
+    pub(crate) listed: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]

@@ -23,7 +23,7 @@ use crate::{
         spec::{Fetch, SummaryOf},
     },
     deps::Shared,
-    keys::choose,
+    keys::{Choice, choose},
     matching::{Keys, MatchRule},
     order::day_of,
     summary::{GroupFacts, Whole, summarise},
@@ -93,13 +93,20 @@ impl SodaSource {
         subject: &Subject,
         deadline: Instant,
     ) -> Result<Option<SourceData>, Failure> {
-        let Some((rule, keys)) = choose(&self.entry, &self.shared, subject, deadline).await? else {
+        let choice = choose(&self.entry, &self.shared, subject, deadline).await?;
+        let Some(Choice {
+            rule,
+            mut keys,
+            otherwise,
+        }) = choice
+        else {
             return Ok(None);
         };
-        let mut gathered = match self.entry.fetch {
-            Fetch::Newest => self.newest(rule, &keys, deadline).await?,
-            Fetch::All => self.all(rule, &keys, deadline).await?,
-        };
+        let mut gathered = self.gathered(rule, &keys, deadline).await?;
+        if let (0, Some(otherwise)) = (gathered.count, otherwise) {
+            keys = otherwise;
+            gathered = self.gathered(rule, &keys, deadline).await?;
+        }
         if gathered.count == 0 {
             return Ok(None);
         }
@@ -117,6 +124,18 @@ impl SodaSource {
         )))
     }
 
+    async fn gathered(
+        &self,
+        rule: &MatchRule,
+        keys: &Keys,
+        deadline: Instant,
+    ) -> Result<Gathered, Failure> {
+        match self.entry.fetch {
+            Fetch::Newest => self.newest(rule, keys, deadline).await,
+            Fetch::All => self.all(rule, keys, deadline).await,
+        }
+    }
+
     /// The newest by the publisher's own order, and the publisher's counts where there are more.
     async fn newest(
         &self,
@@ -127,6 +146,7 @@ impl SodaSource {
         let entry = &self.entry;
         let (rows, condition) = self.ask(rule, keys, Ask::Newest, deadline).await?;
         let missing = missing_columns(entry, &rows);
+        self.tells_apart(&missing)?;
         let today = self.today();
         let capped = rows.rows.len() > CAP;
         let mut records = self.records(rows)?;
@@ -220,7 +240,9 @@ impl SodaSource {
         deadline: Instant,
     ) -> Result<Gathered, Failure> {
         let (rows, missing) = self.every_row(rule, keys, MOST_ROWS, deadline).await?;
-        let records = self.records(rows)?;
+        let mut records = self.records(rows)?;
+        records.retain(|record| rule.admits(record, keys));
+        self.keep_own(&mut records, keys, &missing)?;
         self.whole(records, &missing)
     }
 
@@ -263,7 +285,8 @@ impl SodaSource {
         {
             return Err(Failure::Drift("the date to sort by is gone"));
         }
-        self.keep_latest(&mut records);
+        self.tells_apart(missing)?;
+        self.keep_latest(&mut records)?;
         entry.order.sort(&mut records, today);
         self.drop_repeats(&mut records);
         let count = records.len() as u64;
@@ -324,17 +347,54 @@ impl SodaSource {
             .then(|| record.text(key.column.as_str()).map(str::to_owned))?
     }
 
+    /// Refuses an answer without the columns that tell extracts and repeated rows apart: each of them would count.
+    fn tells_apart(&self, missing: &HashSet<String>) -> Result<(), Failure> {
+        let mut telling = self.entry.row_key.iter().chain(&self.entry.latest_by);
+        match telling.any(|column| missing.contains(column.as_str())) {
+            true => Err(Failure::Drift("what tells repeated rows apart is gone")),
+            false => Ok(()),
+        }
+    }
+
+    /// Leaves the records of the condominium that is asked for, where others may stand on the same lot.
+    fn keep_own(
+        &self,
+        records: &mut Vec<Record>,
+        keys: &Keys,
+        missing: &HashSet<String>,
+    ) -> Result<(), Failure> {
+        let (Some(column), Keys::Lots { condominiums, .. }) = (&self.entry.condominium, keys)
+        else {
+            return Ok(());
+        };
+        if condominiums.is_empty() {
+            return Ok(());
+        }
+        if missing.contains(column.as_str()) {
+            return Err(Failure::Drift("what tells condominiums apart is gone"));
+        }
+        records.retain(|record| {
+            let key = record.text(column.as_str()).map(str::trim);
+            key.is_none_or(|key| condominiums.iter().any(|own| own == key))
+        });
+        Ok(())
+    }
+
     /// Leaves the records of the newest extract, where the publisher stacks extracts.
-    fn keep_latest(&self, records: &mut Vec<Record>) {
+    fn keep_latest(&self, records: &mut Vec<Record>) -> Result<(), Failure> {
         let Some(column) = &self.entry.latest_by else {
-            return;
+            return Ok(());
         };
         let extract = |record: &Record| {
             let text = record.text(column.as_str())?.trim();
             Some((day_of(text), text.to_owned()))
         };
         let latest = records.iter().filter_map(extract).max();
+        if latest.is_none() && !records.is_empty() {
+            return Err(Failure::Drift("no row says which extract it is of"));
+        }
         records.retain(|record| extract(record) == latest);
+        Ok(())
     }
 
     /// Leaves of the records with one row key the first, which is the newest.

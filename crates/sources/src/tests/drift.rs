@@ -134,6 +134,57 @@ async fn a_number_column_that_becomes_text_has_no_sum() {
     );
 }
 
+/// Extracts and rows that repeat each other would each count.
+#[tokio::test]
+async fn without_what_tells_repeated_rows_apart_there_is_no_count() {
+    for (key, dataset, column) in [
+        ("nyc_dof_charges", "scjx-j6np", "extractdt"),
+        ("nyc_dof_charges", "scjx-j6np", "code"),
+        ("nyc_dof_abatements", "rgyu-ii48", "extractdt"),
+        ("nyc_dob_permits", "ipu4-2q9a", "permit_si_no"),
+        ("nyc_hpd_bedbugs", "wz6d-d3jb", "building_id"),
+    ] {
+        let (soda, subject) = fixture(key);
+        rename(&soda, dataset, column, "renamed");
+        let entry = ask(key, &soda, &subject).await;
+        assert_eq!(entry.status(), SourceStatus::Error, "{key}: {column}");
+    }
+    // Without a header no row says which extract it is of.
+    let (soda, subject) = fixture("nyc_dof_abatements");
+    rename(&soda, "rgyu-ii48", "extractdt", "renamed");
+    let mut soda = Arc::into_inner(soda).unwrap();
+    soda.headers = false;
+    let entry = ask("nyc_dof_abatements", &Arc::new(soda), &subject).await;
+    assert_eq!(entry.status(), SourceStatus::Error);
+}
+
+/// Blank is not zero. Where nothing applies, zero is true.
+#[tokio::test]
+async fn a_sum_of_values_that_nobody_stated_is_not_known() {
+    for capped in [false, true] {
+        let (soda, subject) = fixture("nyc_ecb");
+        if capped {
+            many(&soda);
+        }
+        soda.edit("6bgk-3dad", |table| {
+            for row in &mut table.rows {
+                row.remove("penality_imposed");
+            }
+        });
+        let data = ask_ok("nyc_ecb", &soda, &subject).await;
+        assert_eq!(data["penalty_imposed_total"], Value::Null, "{capped}");
+        assert!(data["amount_paid_total"].is_number(), "{capped}");
+    }
+    let (soda, subject) = fixture("nyc_dob_jobs");
+    soda.edit("ic3t-wcy2", |table| {
+        for row in &mut table.rows {
+            row.insert("doc__".into(), json!("02"));
+        }
+    });
+    let data = ask_ok("nyc_dob_jobs", &soda, &subject).await;
+    assert_eq!(data["initial_cost_total"], 0);
+}
+
 #[tokio::test]
 async fn a_date_format_nobody_told_us_of_is_an_error() {
     let (soda, subject) = fixture("nyc_dob_jobs");
@@ -209,7 +260,7 @@ fn faulty(change: impl Fn(&str) -> String) -> CatalogueError {
 
 #[test]
 fn faults_of_the_catalogue_name_file_and_field() {
-    let cases: [(&str, &str, &str); 11] = [
+    let cases: [(&str, &str, &str); 14] = [
         ("cadence_days = 7", "cadence = 7", "cadence"),
         (
             "dataset = \"6bgk-3dad\"",
@@ -223,6 +274,17 @@ fn faults_of_the_catalogue_name_file_and_field() {
             "match 1",
         ),
         ("part = \"block\"", "part = \"lot\"", "match 2"),
+        ("part = \"bin\"", "part = \"bin\", listed = true", "match 1"),
+        (
+            "[[order]]",
+            "[[match]]\ngaps = true\ncolumns = [{ column = \"bin\", part = \"bbl\" }]\n[[order]]",
+            "match 3",
+        ),
+        (
+            "lot = \"building\"",
+            "lot = \"building\"\ncondominium = \"bin\"",
+            "condominium",
+        ),
         (
             "layout = \"compact\"",
             "layout = \"mixed\"",

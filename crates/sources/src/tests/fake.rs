@@ -11,6 +11,7 @@ use std::{
 };
 
 use async_trait::async_trait;
+use brownstone_domain::Dollars;
 use brownstone_soda::{
     api::{Metadata, Row, Rows, Soda, SodaError},
     query::{Column, Condition, DatasetId, Literal, Query, Select},
@@ -286,6 +287,10 @@ fn holds(
             fits(kind(table, column)?, &Literal::Text(start.clone()))?;
             text(value(column)).is_some_and(|text| text.starts_with(start))
         }
+        Condition::Contains(column, part) => {
+            fits(kind(table, column)?, &Literal::Text(part.clone()))?;
+            text(value(column)).is_some_and(|text| text.contains(part))
+        }
         Condition::Gt(column, literal) => {
             let kind = kind(table, column)?;
             fits(kind, literal)?;
@@ -297,9 +302,10 @@ fn holds(
             };
             against(kind, value, literal) == Some(Ordering::Greater)
         }
-        Condition::NotNull(column) => {
+        Condition::NotNull(column) | Condition::Null(column) => {
             kind(table, column)?;
-            text(value(column)).is_some()
+            let wanted = matches!(condition, Condition::NotNull(_));
+            text(value(column)).is_some() == wanted
         }
         Condition::And(all) => {
             let mut every = true;
@@ -392,15 +398,13 @@ fn aggregate(
                         if kind(table, column)? != Type::Number {
                             return Err(refused("query.soql.type-mismatch"));
                         }
-                        let sum = rows
+                        let values: Vec<Dollars> = rows
                             .iter()
-                            .filter_map(|row| {
-                                text(row.get(column.as_str()))?
-                                    .parse::<brownstone_domain::Dollars>()
-                                    .ok()
-                            })
-                            .sum::<brownstone_domain::Dollars>();
-                        (alias.as_str(), Some(json!(sum.to_string())))
+                            .filter_map(|row| text(row.get(column.as_str()))?.parse().ok())
+                            .collect();
+                        // The sum of no value is no value.
+                        let sum = (!values.is_empty()).then(|| values.into_iter().sum::<Dollars>());
+                        (alias.as_str(), sum.map(|sum| json!(sum.to_string())))
                     }
                     Select::Min(column, alias) | Select::Max(column, alias) => {
                         kind(table, column)?;

@@ -30,7 +30,7 @@ fn complaints(bins: &[&str]) -> Table {
     )
 }
 
-fn footprints(rows: &[(&str, &str, &str, &str)]) -> Table {
+pub(super) fn footprints(rows: &[(&str, &str, &str, &str)]) -> Table {
     Table::new(
         rows.iter()
             .map(|(bin, base, pluto, code)| {

@@ -1,5 +1,6 @@
 //! The sources as a whole, over a publisher in memory.
 
+mod documents;
 mod drift;
 mod fake;
 mod fanout;
@@ -10,6 +11,7 @@ mod real;
 mod traps;
 mod traps_buildings;
 mod traps_property;
+mod unnamed;
 
 use std::sync::Arc;
 

@@ -325,6 +325,31 @@ async fn energy_rows_may_name_many_lots_and_say_not_available() {
     assert_eq!(data["records"][0]["largest_property_use_type_1"], 2_600_000);
 }
 
+/// Any of the lots listed finds the property; the digits of a lot inside another number do not.
+#[tokio::test]
+async fn a_property_is_found_by_any_of_its_lots() {
+    let (soda, subject) = fixture("nyc_energy_benchmarking");
+    soda.edit("5zyy-y8am", |table| {
+        for lots in [
+            "1008350099; 1008350041",
+            "1008350099,1008350041",
+            "21008350041; 1008350099",
+            "1008350099; 10083500412",
+        ] {
+            let mut row = table.rows[2].clone();
+            row.insert("nyc_borough_block_and_lot".into(), json!(lots));
+            row.insert("report_year".into(), json!("2019"));
+            table.rows.push(row);
+        }
+    });
+    let data = ask_ok("nyc_energy_benchmarking", &soda, &subject).await;
+    assert_eq!(data["record_count"], 4);
+    assert_eq!(
+        column(&data, "nyc_borough_block_and_lot")[2..],
+        ["1008350099; 1008350041", "1008350099,1008350041"]
+    );
+}
+
 #[tokio::test]
 async fn shapes_are_left_out() {
     for key in [

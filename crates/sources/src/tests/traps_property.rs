@@ -1,6 +1,6 @@
 //! The traps of the tax, sales, land, landmark and state sets, each by name.
 
-use brownstone_domain::Borough;
+use brownstone_domain::{Borough, SourceStatus};
 use brownstone_soda::Condition;
 use serde_json::{Value, json};
 
@@ -17,7 +17,7 @@ async fn of(key: &str) -> Value {
 }
 
 /// The bridge of a condominium: billing lot 7501, built on lot 41.
-fn bridge(soda: &FakeSoda) -> Subject {
+pub(super) fn bridge(soda: &FakeSoda) -> Subject {
     soda.put(
         "p8u6-a6it",
         Table::new(
@@ -46,6 +46,34 @@ async fn a_condominiums_units_are_found_by_its_base_lots() {
     let data = ask_ok("nyc_condominium_units", &soda, &condominium).await;
     assert_eq!(data["unit_count"], 2);
     assert_eq!(column(&data, "unit_bbl"), ["1008351001", "1008351002"]);
+}
+
+/// Two condominiums may stand on one lot. Where nothing tells their units apart there is no count.
+#[tokio::test]
+async fn a_neighbour_condominiums_units_do_not_count() {
+    let (soda, _) = fixture("nyc_condominium_units");
+    let condominium = bridge(&soda);
+    soda.edit("eguu-7ie3", |table| {
+        let mut row = table.rows[0].clone();
+        row.insert("condo_key".into(), json!("10999"));
+        row.insert("unit_bbl".into(), json!("1008351101"));
+        table.rows.push(row);
+    });
+    let data = ask_ok("nyc_condominium_units", &soda, &condominium).await;
+    assert_eq!(data["unit_count"], 2);
+    assert_eq!(column(&data, "condo_key"), ["10871", "10871"]);
+    for dataset in ["eguu-7ie3", "p8u6-a6it"] {
+        let (soda, _) = fixture("nyc_condominium_units");
+        bridge(&soda);
+        soda.edit(dataset, |table| {
+            table.columns.remove("condo_key");
+            for row in &mut table.rows {
+                row.remove("condo_key");
+            }
+        });
+        let entry = ask("nyc_condominium_units", &soda, &condominium).await;
+        assert_eq!(entry.status(), SourceStatus::Error, "{dataset}");
+    }
 }
 
 #[tokio::test]
@@ -80,6 +108,46 @@ async fn tax_amount_has_its_cents_and_is_the_newest_fiscal_years() {
     let sent = entry.data().unwrap().get();
     // Three quarters at 50,000.25; neither the spring before nor other charges.
     assert!(sent.contains(r#""tax_amount":150000.75"#), "{sent}");
+}
+
+/// Other charges run ahead of the tax: its own newest year is meant. Of a lot without any tax there is none to tell.
+#[tokio::test]
+async fn another_charges_year_is_not_the_taxs() {
+    let (soda, subject) = fixture("nyc_dof_charges");
+    soda.edit("scjx-j6np", |table| {
+        for row in &mut table.rows {
+            if row["code"] == "SAC" {
+                row.insert("dt_pd_begin".into(), json!("2027-07-01T00:00:00.000"));
+            }
+        }
+    });
+    let data = ask_ok("nyc_dof_charges", &soda, &subject).await;
+    assert_eq!(data["tax_amount"], json!(150_000.75));
+    soda.edit("scjx-j6np", |table| {
+        table.rows.retain(|row| row["code"] == "SAC");
+    });
+    let data = ask_ok("nyc_dof_charges", &soda, &subject).await;
+    assert_eq!(data["tax_amount"], Value::Null);
+    assert_eq!(data["balance_total"], json!(85.50));
+}
+
+/// In whatever order the publisher sends them.
+#[tokio::test]
+async fn of_one_periods_equal_rows_the_one_changed_last_counts() {
+    for at in [0, 8] {
+        let (soda, subject) = fixture("nyc_dof_charges");
+        soda.edit("scjx-j6np", |table| {
+            let before = &mut table.rows[1];
+            before.insert("up_date".into(), json!("2026-10-02T00:00:00.000"));
+            let mut after = before.clone();
+            after.insert("up_date".into(), json!("2026-11-02T00:00:00.000"));
+            after.insert("sum_bal".into(), json!("1.00"));
+            table.rows.insert(at, after);
+        });
+        let data = ask_ok("nyc_dof_charges", &soda, &subject).await;
+        assert_eq!(data["record_count"], 5, "at {at}");
+        assert_eq!(data["balance_total"], json!(100_087.00), "at {at}");
+    }
 }
 
 #[tokio::test]
@@ -250,7 +318,7 @@ async fn a_person_who_owns_is_not_looked_for() {
         table.rows[0].insert("ownername".into(), json!("A PRIVATE PERSON"));
     });
     let entry = ask("nys_corporations", &soda, &subject).await;
-    assert_eq!(entry.status(), brownstone_domain::SourceStatus::NotFound);
+    assert_eq!(entry.status(), SourceStatus::NotFound);
     assert!(soda.asked_of("n9v6-gdp6").is_empty());
 }
 
