@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use brownstone_domain::{
     Dollars, Listing, ListingEventType, ListingStatus, ListingUpdate, PublishedDate,
 };
-use time::{Duration, OffsetDateTime};
+use time::{Date, Duration, OffsetDateTime};
 
 use crate::{
     ListingKey, Row,
@@ -158,13 +158,19 @@ struct Past {
 }
 
 impl Past {
-    /// `None` for one that never was: it came in with an offer accepted, for one.
+    /// `None` for one of which nobody knows that it was, or until when.
     fn of(known: &Known) -> Option<Self> {
         let listing = &known.row.listing;
         let last_on = match known.left_at {
             Some(left_at) => left_at,
             None if listing.status.on_market() => listing.last_seen_at,
-            None => return None,
+            // It was off the market when it was first seen: the feed's day counts, which is no later than that. A pending one
+            // was on it before the offer; where nobody says until when, it is given the benefit of the doubt.
+            None => match crate::index::left_on(listing) {
+                Some(day) => end_of(day).min(listing.last_seen_at),
+                None if listing.status == ListingStatus::Pending => listing.last_seen_at,
+                None => return None,
+            },
         };
         Some(Self {
             last_on,
@@ -172,6 +178,10 @@ impl Past {
             status: listing.status,
         })
     }
+}
+
+fn end_of(day: Date) -> OffsetDateTime {
+    day.midnight().assume_utc().saturating_add(Duration::DAY)
 }
 
 /// A listing that the scan does not have.
@@ -189,6 +199,8 @@ fn finish_missing(
     let elsewhere = known.row.home().is_some_and(|home| homes.contains(&home));
     known.missing = known.missing.saturating_add(1);
     if elsewhere || known.missing >= MISSING_SCANS {
+        // Before it loses the status that says so.
+        known.left_at = Past::of(&known).map(|past| past.last_on);
         known.row.listing.status = ListingStatus::OffMarket;
         known.row.listing.status_raw = None;
         if status.on_market() {

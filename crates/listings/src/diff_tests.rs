@@ -116,13 +116,70 @@ fn the_same_home_within_ninety_days_is_relisted_under_whatever_identifier() {
 }
 
 #[test]
-fn what_came_in_under_contract_and_falls_through_is_new() {
-    let pending = with_status(row(1), ListingStatus::Pending);
-    let events = scans(&[vec![], vec![pending], vec![row(1)]]);
-    assert!(events[1].is_empty());
+fn what_came_in_off_the_market_and_is_offered_again_is_relisted() {
+    let of = |status, day: Option<&str>| {
+        let mut row = with_status(row(1), status);
+        row.listing.off_market_date = day.map(Into::into);
+        row
+    };
+    // The first scan is on 28 November 2026, and the home is back two days later.
+    for (status, day, relisted) in [
+        (ListingStatus::Pending, None, true),
+        (ListingStatus::Pending, Some("2026-11-01"), true),
+        (ListingStatus::Pending, Some("2026-08-01"), false),
+        (ListingStatus::Withdrawn, Some("2026-09-01"), true),
+        (ListingStatus::Withdrawn, Some("2026-08-01"), false),
+        (ListingStatus::Withdrawn, None, false),
+        // A day to come is no later than the scan that saw it off the market.
+        (ListingStatus::Closed, Some("2027-11-01"), true),
+    ] {
+        let came = of(status, day);
+        let (back, id) = match relisted {
+            true => (ListingEventType::Relisted, "M-1".to_owned()),
+            false => (ListingEventType::NewListing, "M-1".to_owned()),
+        };
+        for first in [vec![came.clone()], vec![]] {
+            let events = scans(&[first, vec![came.clone()], vec![row(1)]]);
+            assert!(events[1].is_empty());
+            assert_eq!(events[2], [(back, id.clone())], "{status} {day:?}");
+        }
+    }
+    // Pending, then nowhere for a while.
+    let pending = of(ListingStatus::Pending, None);
+    let events = scans(&[vec![pending], vec![], vec![], vec![], vec![row(1)]]);
+    assert!(events[..4].iter().all(Vec::is_empty));
+    assert_eq!(events[4], [(ListingEventType::Relisted, "M-1".to_owned())]);
+}
+
+#[test]
+fn apartments_for_rent_without_a_number_are_not_one_home() {
+    let flat = |number, dollars: i64| {
+        let mut flat = row(number);
+        flat.listing.listing_type = brownstone_domain::ListingType::Rental;
+        flat.listing.property_type = PropertyType::MultiFamily;
+        flat.listing.list_price = None;
+        flat.listing.asking_rent = Some(Dollars::from_cents(dollars * 100));
+        flat.listing.unit = None;
+        flat.listing.bin = row(1).listing.bin;
+        flat
+    };
+    let both = vec![flat(1, 3_000), flat(2, 3_400)];
+    assert_eq!(without_duplicates(both.clone(), &BTreeSet::new()).1, 0);
+    // One is let, and another comes on the market in the same building.
+    let events = scans(&[
+        both,
+        vec![
+            with_status(flat(1, 3_000), ListingStatus::Closed),
+            flat(2, 3_400),
+        ],
+        vec![flat(2, 3_400), flat(3, 3_500)],
+    ]);
     assert_eq!(
-        events[2],
-        [(ListingEventType::NewListing, "M-1".to_owned())]
+        events[1..],
+        [
+            vec![(ListingEventType::OffMarket, "M-1".to_owned())],
+            vec![(ListingEventType::NewListing, "M-3".to_owned())],
+        ]
     );
 }
 

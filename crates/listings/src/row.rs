@@ -2,7 +2,7 @@
 
 use std::{fmt, str::FromStr};
 
-use brownstone_domain::{Listing, ListingType};
+use brownstone_domain::{Listing, ListingType, PropertyType};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
@@ -111,7 +111,7 @@ impl Row {
     pub fn home(&self) -> Option<String> {
         let listing = &self.listing;
         let unit = listing.unit.as_deref().map(fold_unit).unwrap_or_default();
-        if unit.is_empty() && !listing.property_type.is_whole_building() {
+        if unit.is_empty() && !is_whole_building(listing) {
             return None;
         }
         Some(format!("{}|{}|{unit}", listing.listing_type, self.place()?))
@@ -160,6 +160,18 @@ impl Row {
     }
 }
 
+/// Whether a building is offered, and not an apartment in one. For rent that is a house for one family alone: of a building
+/// with more homes one is let, and there may be others.
+const fn is_whole_building(listing: &Listing) -> bool {
+    match listing.listing_type {
+        ListingType::Sale => listing.property_type.is_whole_building(),
+        ListingType::Rental => matches!(
+            listing.property_type,
+            PropertyType::SingleFamily | PropertyType::Townhouse
+        ),
+    }
+}
+
 /// A unit as it is compared: `Apt. 4-C`, `#4C` and `4c` are one.
 fn fold_unit(unit: &str) -> String {
     const NOISE: [&str; 6] = ["APARTMENT", "APT", "UNIT", "SUITE", "STE", "NO"];
@@ -179,8 +191,6 @@ fn fold_unit(unit: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use brownstone_domain::PropertyType;
-
     use super::*;
     use crate::made_up::row;
 
@@ -206,5 +216,27 @@ mod tests {
         assert_eq!(other.home(), None);
         other.listing.property_type = PropertyType::SingleFamily;
         assert!(other.home().is_some());
+    }
+
+    #[test]
+    fn a_rental_in_a_building_of_several_homes_is_one_of_them() {
+        use PropertyType::{
+            Land, MixedUse, MultiFamily, SingleFamily, ThreeFamily, Townhouse, TwoFamily,
+        };
+        let mut of = row(1);
+        of.listing.unit = None;
+        for kind in PropertyType::ALL.iter().copied() {
+            of.listing.property_type = kind;
+            of.listing.listing_type = ListingType::Rental;
+            let let_whole = matches!(kind, SingleFamily | Townhouse);
+            assert_eq!(of.home().is_some(), let_whole, "{kind}");
+            of.listing.listing_type = ListingType::Sale;
+            let sold_whole = let_whole
+                || matches!(
+                    kind,
+                    TwoFamily | ThreeFamily | MultiFamily | MixedUse | Land
+                );
+            assert_eq!(of.home().is_some(), sold_whole, "{kind}");
+        }
     }
 }

@@ -55,7 +55,7 @@ pub struct Known {
     pub missing: u8,
     /// What it asked when it last asked something.
     pub last_price: Option<Dollars>,
-    /// When it left the market; `None` while it is on it, and for what was never on it.
+    /// When it left the market; `None` while it is on it, and for what no scan saw on it.
     #[serde(with = "time::serde::rfc3339::option")]
     pub left_at: Option<OffsetDateTime>,
 }

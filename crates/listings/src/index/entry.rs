@@ -83,7 +83,7 @@ pub(crate) fn listed_on(listing: &Listing) -> Option<Date> {
 }
 
 /// The day a listing left the market; `None` while it is on, or where nobody knows.
-fn left_on(listing: &Listing) -> Option<Date> {
+pub(crate) fn left_on(listing: &Listing) -> Option<Date> {
     if listing.status.on_market() {
         return None;
     }

@@ -14,8 +14,8 @@ use brownstone_domain::{
 };
 use time::Date;
 
-pub(crate) use entry::listed_on;
 pub use entry::{ListingView, days_on_market, last_open_house, price_reduced};
+pub(crate) use entry::{left_on, listed_on};
 
 use crate::{ListingKey, Row, area};
 use entry::{Entry, Ready};
