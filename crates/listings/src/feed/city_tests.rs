@@ -108,6 +108,20 @@ async fn a_page_that_is_cut_short_is_told_by_the_count() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_page_that_is_not_there_is_no_empty_area() {
+    let city = city().await;
+    let control = city.control();
+    let zip = zip(control);
+    let rentcast = rentcast(&city);
+    control.set_fault(RENTCAST, Fault::new(FaultKind::Gone));
+    let gone = all(&rentcast, zip).await.unwrap_err();
+    assert_eq!(gone, FeedError::Unreadable("status 404".into()));
+    control.clear_faults();
+    assert!(!all(&rentcast, zip).await.unwrap().is_empty());
+    city.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn many_pages_carry_their_count_along() {
     let city = city().await;
     let control = city.control();

@@ -5,7 +5,7 @@
 
 use async_trait::async_trait;
 use brownstone_domain::{ListingType, PropertyType, PublishedDate, Zip, published::parse_day};
-use brownstone_upstream::{Request, Upstream};
+use brownstone_upstream::{Request, Response, Upstream};
 use secrecy::SecretString;
 use serde_json::{Map, Value};
 use time::OffsetDateTime;
@@ -136,10 +136,10 @@ impl ListingFeed for RentCast {
             request = request.secret_header("x-api-key", key.clone());
         }
         let answer = self.upstream.get(request, deadline).await?;
-        // No listing at all is an error of its own in some answers.
-        let body = match answer.status {
-            404 => Value::Array(vec![]),
-            _ => json(&answer)?,
+        let body = if says_none(&answer) {
+            Value::Array(vec![])
+        } else {
+            json(&answer)?
         };
         let Value::Array(rows) = body else {
             return Err(FeedError::Unreadable("no array".into()));
@@ -160,6 +160,17 @@ impl ListingFeed for RentCast {
             dropped,
         })
     }
+}
+
+/// Whether RentCast says that nothing fits: a 404 in the form of its own errors. A proxy's or a wrong address's is another
+/// one, and taken for an empty area it would take every listing off the market.
+fn says_none(answer: &Response) -> bool {
+    let text =
+        |error: &Value, field: &str| error[field].as_str().is_some_and(|text| !text.is_empty());
+    answer.status == 404
+        && serde_json::from_slice::<Value>(&answer.body).is_ok_and(|error| {
+            error["status"] == 404 && text(&error, "error") && text(&error, "message")
+        })
 }
 
 /// A listing; `None` without an identifier.
@@ -317,6 +328,34 @@ mod tests {
         assert_eq!(listing.status, ListingStatus::Other);
         assert_eq!(listing.status_raw.as_deref(), Some("Dreaming"));
         assert_eq!(dropped.values().sum::<u64>(), 5);
+    }
+
+    #[test]
+    fn only_rentcasts_own_word_is_that_nothing_fits() {
+        let says = |status: u16, body: &str| {
+            says_none(&Response {
+                status,
+                body: body.to_owned().into(),
+                ..Response::default()
+            })
+        };
+        let none = r#"{"status": 404, "error": "resource/not-found", "message": "No data found."}"#;
+        assert!(says(404, none));
+        assert!(!says(200, none));
+        for other in [
+            "",
+            "Not Found",
+            "<html><body>404 page not found</body></html>",
+            "[]",
+            "{}",
+            r#"{"message": "Not Found"}"#,
+            r#"{"message": "no Route matched with those values"}"#,
+            r#"{"status": 404, "error": "resource/not-found"}"#,
+            r#"{"status": 500, "error": "server/error", "message": "Later."}"#,
+            r#"{"code": "dataset.missing", "error": true, "message": "Not found"}"#,
+        ] {
+            assert!(!says(404, other), "{other}");
+        }
     }
 
     #[test]
