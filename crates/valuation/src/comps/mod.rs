@@ -1,6 +1,7 @@
 //! Comparable sales: who the subject is, how far the search goes, how alike a sale is, and the answer of it all.
 
 mod answer;
+mod outliers;
 mod search;
 mod similarity;
 mod subject;

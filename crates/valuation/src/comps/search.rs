@@ -4,15 +4,11 @@ use brownstone_domain::comps::{
     CompsRequest, ExcludedCounts, SameBuilding, SearchStep, SearchUsed,
 };
 
-use super::{Difference, Subject, similarity::ratio};
+use super::{Difference, Subject, outliers::without_outliers, similarity::ratio};
 use crate::{Flags, Kind, Sale, SalesIndex, Segment, index::format::Hot};
 
 /// A step that has this many usable sales is wide enough.
 pub const ENOUGH: usize = 3;
-/// Of the sales that a step has, a price so many times above or below their middle is no evidence.
-const OUTLIER: f64 = 4.0;
-/// Fewer sales than this have no middle worth the name.
-const OUTLIER_NEEDS: usize = 5;
 /// How old a sale may be where nothing is asked for: the larger a building, the rarer its like is sold.
 const LOOKBACK_MONTHS: u32 = 24;
 const LOOKBACK_MONTHS_LARGE: u32 = 36;
@@ -284,6 +280,7 @@ impl Gathered {
                 self.take(candidate, &sale);
             }
         }
+        let borough = subject.bbl.borough().digit();
         let widest = steps
             .iter()
             .filter_map(|area| area.miles())
@@ -292,9 +289,14 @@ impl Gathered {
             && widest > 0.0
         {
             index.within(place, widest, |at, sale, miles| {
-                let step = steps
-                    .iter()
-                    .position(|area| area.miles().is_some_and(|most| miles <= most));
+                // A part of a borough ends where the borough does.
+                let within = |area: &Area| match area {
+                    Area::BoroughPart(_) => sale.borough == borough,
+                    _ => true,
+                };
+                let step = steps.iter().position(|area| {
+                    area.miles().is_some_and(|most| miles <= most) && within(area)
+                });
                 if let Some(step) = step
                     && own.binary_search(&at).is_err()
                 {
@@ -332,7 +334,7 @@ impl Gathered {
                     .unwrap_or_default(),
                 Area::BoroughPart(_) => {
                     let mut all = Vec::new();
-                    index.in_borough(subject.bbl.borough().digit(), |at, _| all.push(at));
+                    index.in_borough(borough, |at, _| all.push(at));
                     all
                 }
                 Area::Building | Area::Radius(_) => continue,
@@ -372,7 +374,7 @@ impl Gathered {
                 .filter_map(|candidate| Some((*candidate, index.sale(candidate.at)?)))
                 .collect();
             let before = sales.len();
-            let kept = without_outliers(subject, sales);
+            let kept = without_outliers(sales);
             let outliers = before - kept.len();
             let enough = kept.len() >= ENOUGH;
             chosen = (number, kept, outliers);
@@ -447,38 +449,6 @@ impl Gathered {
             lookback_months,
         }
     }
-}
-
-/// Leaves out prices far off the middle of the rest: by floor area for buildings, whole for units.
-fn without_outliers(subject: &Subject, sales: Vec<(Candidate, Sale)>) -> Vec<(Candidate, Sale)> {
-    let is_unit = subject.kind.is_unit();
-    let measure = |sale: &Sale| {
-        let price = sale.price as f64;
-        match sale.unit_safe_sqft() {
-            Some(sqft) if !is_unit => price / f64::from(sqft),
-            _ => price,
-        }
-    };
-    // Transfers are only here when they were asked for, and then they are wanted whatever their price.
-    let in_market = |sale: &Sale| !sale.flags.has(Flags::NON_ARMS_LENGTH);
-    let mut prices: Vec<f64> = sales
-        .iter()
-        .filter(|(_, sale)| in_market(sale))
-        .map(|(_, sale)| measure(sale))
-        .collect();
-    if prices.len() < OUTLIER_NEEDS {
-        return sales;
-    }
-    let half = prices.len() / 2;
-    let (_, middle, _) = prices.select_nth_unstable_by(half, f64::total_cmp);
-    let middle = *middle;
-    sales
-        .into_iter()
-        .filter(|(_, sale)| {
-            let price = measure(sale);
-            !in_market(sale) || (price <= middle * OUTLIER && price * OUTLIER >= middle)
-        })
-        .collect()
 }
 
 fn count(number: usize) -> u32 {

@@ -62,6 +62,8 @@ pub struct Subject {
     pub year_built: Option<u32>,
     /// Dwellings in the building.
     pub dwellings: Option<u32>,
+    /// Dwellings and other units in the building.
+    pub units: Option<u32>,
 }
 
 impl Subject {
@@ -132,6 +134,10 @@ impl Subject {
             dwellings: overrides
                 .units
                 .or(lot.and_then(|lot| lot.residential_units))
+                .filter(|units| *units > 0),
+            units: overrides
+                .units
+                .or(lot.and_then(|lot| lot.total_units))
                 .filter(|units| *units > 0),
             buildings,
         })

@@ -6,7 +6,7 @@ use brownstone_domain::comps::{
 use proptest::prelude::*;
 use time::{OffsetDateTime, macros::date};
 
-use super::{Ask, Search, Subject, Target, Valued, answer, search, valuer};
+use super::{Ask, Found, Search, Subject, Target, Valued, answer, search, valuer};
 use crate::{Lots, SalesIndex, read::value::days, read_text};
 
 const LOTS: &str = "\
@@ -211,6 +211,75 @@ fn one_odd_price_among_many_is_left_out() {
 }
 
 #[test]
+fn a_price_is_never_held_against_a_price_a_square_foot() {
+    let mut sales = String::new();
+    for (lot, sqft, price) in [
+        (12, 3000, 2_500_000),
+        (14, 3100, 2_600_000),
+        (16, 3300, 2_700_000),
+        (20, 2900, 2_450_000),
+        (22, 2800, 2_350_000),
+        (24, 3000, 300_000),
+        (26, 0, 2_400_000),
+        (28, 0, 400_000),
+    ] {
+        sales.push_str(&format!(
+            "3,1077,{lot},PARK SLOPE,A4,{} 8 STREET,,11215,{sqft},1901,{price},2023-05-{lot}\n",
+            276 + lot * 2
+        ));
+    }
+    // The subject's size is not known: sales without one are taken, too.
+    let request = CompsRequest::of("x");
+    let (subject, found) = find(&index_of(&sales), "3010770018", &request, july());
+    assert_eq!(
+        (subject.kind, subject.sqft),
+        (crate::Kind::SingleFamily, None)
+    );
+    assert!(prices(&found).contains(&2_400_000), "as dear as the others");
+    assert_eq!(
+        (found.used.usable_sales, found.excluded.price_outlier),
+        (6, 2),
+        "one is cheap a square foot, one is cheap as a whole"
+    );
+}
+
+#[test]
+fn a_part_of_a_borough_ends_at_the_river() {
+    const LOTS: &str = "\
+bbl,address,bldgclass,latitude,longitude,zipcode,yearbuilt,bldgarea,lotarea,unitsres,unitstotal
+1014000001,1 EAST 60 STREET,D1,40.7600,-73.9600,10022,1920,20000,2500,20,20
+1014500001,1 EAST 82 STREET,D1,40.7850,-73.9600,10028,1920,20000,2500,20,20
+1014510001,3 EAST 82 STREET,D1,40.7851,-73.9600,10028,1920,20000,2500,20,20
+4005000001,1 31 AVENUE,D1,40.7600,-73.9450,11106,1920,20000,2500,20,20
+4006000001,3 31 AVENUE,D1,40.7600,-73.9300,11106,1920,20000,2500,20,20
+4006010001,5 31 AVENUE,D1,40.7601,-73.9300,11106,1920,20000,2500,20,20
+";
+    let mut sales = String::new();
+    for (number, line) in [
+        "1,1450,1,UPPER EAST SIDE,D1,1 EAST 82 STREET,,10028",
+        "1,1451,1,UPPER EAST SIDE,D1,3 EAST 82 STREET,,10028",
+        "4,500,1,ASTORIA,D1,1 31 AVENUE,,11106",
+        "4,600,1,ASTORIA,D1,3 31 AVENUE,,11106",
+        "4,601,1,ASTORIA,D1,5 31 AVENUE,,11106",
+    ]
+    .iter()
+    .enumerate()
+    {
+        let day = number + 1;
+        sales.push_str(&format!("{line},20000,1920,{day}100000,2023-05-0{day}\n"));
+    }
+    let loaded = read_text("sales", format!("{HEADER}{sales}").as_bytes()).unwrap();
+    let lots = Lots::read("lots", LOTS.as_bytes()).unwrap();
+    let index = SalesIndex::build(loaded, &lots);
+    let (_, found) = find(&index, "1014000001", &CompsRequest::of("x"), july());
+    assert_eq!(found.used.step, SearchStep::BoroughPart);
+    let mut taken = prices(&found);
+    taken.sort_unstable();
+    // What an earlier step had within a mile stays, on whichever bank.
+    assert_eq!(taken, [1_100_000, 2_100_000, 3_100_000]);
+}
+
+#[test]
 fn where_the_place_is_not_known_the_block_and_the_neighbourhood_are_searched() {
     let loaded = read_text("sales", format!("{HEADER}{SALES}").as_bytes()).unwrap();
     let index = SalesIndex::build(loaded, &Lots::default());
@@ -284,6 +353,19 @@ fn a_value_lies_within_its_interval_and_a_missing_one_says_why() {
         none.no_value_reason,
         Some(brownstone_domain::comps::NoValueReason::UnsupportedPropertyType)
     );
+}
+
+#[test]
+fn a_time_adjusted_price_is_the_same_house_at_another_time() {
+    let index = index_of(SALES);
+    let (_, found) = find(&index, "3010770012", &CompsRequest::of("x"), july());
+    let valued = valued(&index, "3010770012", july());
+    assert_eq!(found.found.len(), 3);
+    for Found { sale, .. } in &found.found {
+        // So few sales move no index. Their sizes and ages are none of the subject's, and stay their own.
+        let adjusted = valued.adjusted.get(&sale.id).unwrap();
+        assert_eq!(adjusted.price, sale.price);
+    }
 }
 
 /// A rental building, some of whose apartments were sold (a land lease), beside a whole building.

@@ -129,7 +129,7 @@ impl Valuer for BySales {
         for comp in &ask.search.found {
             let sale = Observation::of_sale(&comp.sale, &self.texts, &self.neighborhoods);
             let Some(sale) = sale else { continue };
-            let price = history.adjusted(&subject, &sale, ask.cutoff).exp();
+            let price = history.moved(&sale, ask.cutoff).exp();
             let weight = weight(&subject, &sale, ask.cutoff);
             adjusted.insert(
                 comp.sale.id,
@@ -171,7 +171,7 @@ fn of(index: &SalesIndex, subject: &Subject) -> estimate::Subject {
         out.set_neighborhood(index.neighborhood(number));
     }
     out.zip = subject.zip;
-    out.units = subject.dwellings;
+    out.set_units(subject.units, subject.dwellings);
     if !out.kind.is_unit() {
         out.gross_sqft = subject.sqft;
         out.land_sqft = subject.land_sqft;
@@ -289,4 +289,81 @@ fn valuation(
 /// Whole dollars; the cast saturates, and no property is worth more than it can hold.
 fn dollars(amount: f64) -> u64 {
     amount.round() as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use brownstone_domain::comps::SubjectOverrides;
+
+    use super::*;
+    use crate::{Lots, comps::Target, read_text};
+
+    const LOTS: &str = "\
+bbl,address,bldgclass,latitude,longitude,zipcode,yearbuilt,bldgarea,lotarea,unitsres,unitstotal
+1008350041,10 WEST 33 STREET,D4,40.7487,-73.9858,10001,1920,90000,8000,80,82
+1008357501,12 WEST 33 STREET,R4,40.7488,-73.9859,10001,2005,120000,9000,120,121
+1008360010,20 WEST 33 STREET,D8,40.7489,-73.9860,10001,1960,60000,5000,60,61
+1008360020,24 WEST 33 STREET,C7,40.7490,-73.9861,10001,1910,9000,2500,8,10
+3010770012,300 8 STREET,B1,40.6675,-73.9820,11215,1901,3000,2000,2,2
+";
+
+    const SALES: &str = "\
+borough,block,lot,neighborhood,building_class_at_time_of_sale,address,apartment_number,zip_code,residential_units,\
+total_units,land_square_feet,gross_square_feet,year_built,sale_price,sale_date
+1,835,1003,MIDTOWN WEST,R4,\"12 WEST 33 STREET, 9A\",9A,10001,1,1,,,2005,900000,2023-05-01
+1,835,41,MIDTOWN WEST,D4,\"10 WEST 33 STREET, 4C\",4C,10001,,,,,1920,650000,2023-05-02
+1,836,10,MIDTOWN WEST,D8,\"20 WEST 33 STREET, 4A\",4A,10001,60,61,5000,60000,1960,600000,2023-05-03
+1,836,20,MIDTOWN WEST,C7,24 WEST 33 STREET,,10001,8,10,2500,9000,1910,4000000,2023-05-04
+3,1077,12,PARK SLOPE,B1,300 8 STREET,,11215,2,2,2000,3000,1901,2500000,2023-05-05
+";
+
+    /// A feature is made of such a subject alone, of the sales before a day, and of the day.
+    #[test]
+    fn what_was_sold_and_the_same_thing_asked_for_are_one_subject() {
+        let lots = Lots::read("lots", LOTS.as_bytes()).unwrap();
+        let index = SalesIndex::build(read_text("sales", SALES.as_bytes()).unwrap(), &lots);
+        let loaded = index.to_loaded();
+        let mut units = Vec::new();
+        for sale in &loaded.sales {
+            let trained = estimate::Subject::of_sale(sale, &loaded.texts, &loaded.neighborhoods);
+            let text = |of| Some(index.text(of).to_owned()).filter(|text| !text.is_empty());
+            let target = Target {
+                bbl: Some(sale.building_bbl),
+                unit_bbl: Some(sale.bbl).filter(|bbl| bbl.is_unit_lot()),
+                unit: text(sale.unit),
+                house_number: text(sale.house_number),
+                street: text(sale.street),
+                ..Target::default()
+            };
+            let cutoff = sale.date + 30;
+            let asked = Subject::find(&index, &target, &SubjectOverrides::default(), cutoff);
+            let served = of(&index, &asked.unwrap());
+            assert_eq!(served, trained, "{}", index.text(sale.address));
+            units.push(served.units);
+        }
+        assert_eq!(units, [Some(1), None, None, Some(10), Some(2)]);
+    }
+
+    #[test]
+    fn what_the_caller_says_of_a_building_counts_for_the_building_alone() {
+        let lots = Lots::read("lots", LOTS.as_bytes()).unwrap();
+        let index = SalesIndex::build(read_text("sales", SALES.as_bytes()).unwrap(), &lots);
+        let overrides = SubjectOverrides {
+            units: Some(12),
+            ..SubjectOverrides::default()
+        };
+        for (bbl, shown, served) in [
+            ("1008357501", Some(12), Some(1)),
+            ("1008350041", Some(12), None),
+            ("1008360020", Some(12), Some(12)),
+        ] {
+            let target = Target {
+                bbl: Some(bbl.parse().unwrap()),
+                ..Target::default()
+            };
+            let asked = Subject::find(&index, &target, &overrides, 19_600).unwrap();
+            assert_eq!(asked.dwellings, shown, "{bbl}");
+            assert_eq!(of(&index, &asked).units, served, "{bbl}");
+        }
+    }
 }

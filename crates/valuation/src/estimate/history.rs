@@ -257,10 +257,13 @@ impl History {
             })
     }
 
-    /// The logarithm of a sale's price as if the subject had been sold, just before the cutoff.
+    /// The logarithm of a sale's price as of just before the cutoff; what was sold stays as it is.
+    pub(crate) fn moved(&self, sale: &Observation, cutoff: i32) -> f64 {
+        sale.log_price + self.trend.between(&sale.subject, sale.date, cutoff)
+    }
+
+    /// As [`History::moved`], as if the subject had been sold.
     pub(crate) fn adjusted(&self, subject: &Subject, sale: &Observation, cutoff: i32) -> f64 {
-        sale.log_price
-            + self.trend.between(&sale.subject, sale.date, cutoff)
-            + self.hedonic.difference(subject, &sale.subject)
+        self.moved(sale, cutoff) + self.hedonic.difference(subject, &sale.subject)
     }
 }

@@ -30,7 +30,7 @@ pub struct Subject {
     pub neighborhood: u64,
     /// ZIP code.
     pub zip: Option<u32>,
-    /// Dwellings and other units.
+    /// Dwellings and other units: see [`Subject::set_units`].
     pub units: Option<u32>,
     /// Gross floor area of the building; never used for a unit.
     pub gross_sqft: Option<u32>,
@@ -85,7 +85,7 @@ impl Subject {
         subject.set_street(texts.get(sale.house_number), texts.get(sale.street));
         subject.set_neighborhood(name);
         subject.zip = sale.zip;
-        subject.units = sale.total_units.or(sale.residential_units);
+        subject.set_units(sale.total_units, sale.residential_units);
         // A size is never a unit's: it is its building's.
         subject.gross_sqft = sale.gross_sqft.filter(|_| !subject.kind.is_unit());
         subject.land_sqft = sale.land_sqft.filter(|_| !subject.kind.is_unit());
@@ -105,6 +105,16 @@ impl Subject {
             self.gross_sqft = None;
             self.land_sqft = None;
         }
+    }
+
+    /// Says how many units it has. Training and serving call this one function, so they cannot differ. A unit is not its
+    /// building: sales of a condominium's units all say one, and those of a co-operative's apartments say nothing.
+    pub fn set_units(&mut self, total: Option<u32>, residential: Option<u32>) {
+        self.units = match self.kind {
+            Kind::Condo => Some(1),
+            Kind::Coop | Kind::Condop => None,
+            _ => total.or(residential).filter(|units| *units > 0),
+        };
     }
 
     /// Says on which street and at which number it stands.
