@@ -31,8 +31,9 @@ const ZIP_AREAS: [(&str, Borough); 9] = [
 ];
 
 /// ZIPs of the city outside those areas: the Rockaways, and Queens along the county line.
-const OTHER_ZIPS: [&str; 9] = [
-    "11001", "11004", "11005", "11040", "11691", "11692", "11693", "11694", "11697",
+const OTHER_ZIPS: [&str; 11] = [
+    "11001", "11004", "11005", "11040", "11690", "11691", "11692", "11693", "11694", "11695",
+    "11697",
 ];
 
 /// A table of limits that cannot be used. The text is for the operator.
@@ -264,6 +265,19 @@ mod tests {
             .map(amount),
             [10, 5, 7, 8, 9, 5]
         );
+    }
+
+    #[test]
+    fn the_rockaways_are_in_queens_their_post_office_boxes_too() {
+        for zip in [
+            "11690", "11691", "11692", "11693", "11694", "11695", "11697",
+        ] {
+            let borough = borough_of(zip.parse().unwrap());
+            assert_eq!(borough, Some(Borough::Queens), "{zip}");
+        }
+        // Inwood, in the next county, and one that nobody has.
+        assert_eq!(borough_of("11096".parse().unwrap()), None);
+        assert_eq!(borough_of("11696".parse().unwrap()), None);
     }
 
     #[rstest]
