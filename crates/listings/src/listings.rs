@@ -287,6 +287,8 @@ impl Listings {
                 (Some(false), _) => {
                     note(self.source_name().unwrap_or(NOT_WARM), SourceStatus::Error);
                 }
+                // What is known is shown, but it is no answer of today.
+                (None, Some(_)) if stale.contains(&zip) => note(CACHED, SourceStatus::Error),
                 (None, Some(_)) => note(CACHED, found),
                 // Never scanned, and no live call can be made just now.
                 (None, None) => note(NOT_WARM, SourceStatus::Error),
