@@ -148,6 +148,12 @@ impl Listings {
         self.source.as_ref().map_or(&[], |(_, areas)| areas.zips())
     }
 
+    /// Whether the feed may be asked for an area.
+    fn is_entitled_to(&self, zip: Zip) -> bool {
+        let source = self.source.as_ref();
+        source.is_some_and(|(_, areas)| areas.has(zip))
+    }
+
     /// Whether the feed may be asked for every area of the city.
     pub fn is_entitled_to_all(&self) -> bool {
         // Both are the city's ZIPs alone, none twice.
@@ -160,7 +166,7 @@ impl Listings {
     }
 
     /// Takes up what was scanned elsewhere since the last look: by another instance, or by a command. Returns how many
-    /// areas were swapped in.
+    /// areas were swapped in. What was scanned under a licence that has ended stays in storage, and out of the index.
     ///
     /// # Errors
     /// When storage does not answer; the index stands as it was.
@@ -168,7 +174,7 @@ impl Listings {
         let areas = self.store.areas().await?;
         let have = self.index.versions();
         let mut snapshots = Vec::new();
-        for area in &areas {
+        for area in areas.iter().filter(|area| self.is_entitled_to(area.zip)) {
             if have
                 .get(&area.zip)
                 .is_none_or(|version| *version < area.version)
@@ -262,11 +268,8 @@ impl Listings {
         let now = self.clock.now();
         let mut kinds: BTreeMap<&'static str, Vec<SourceStatus>> = BTreeMap::new();
         let mut note = |kind, status| kinds.entry(kind).or_default().push(status);
-        let (entitled, others): (Vec<Zip>, Vec<Zip>) = area.zips.iter().partition(|zip| {
-            self.source
-                .as_ref()
-                .is_some_and(|(_, entitled)| entitled.has(**zip))
-        });
+        let (entitled, others): (Vec<Zip>, Vec<Zip>) =
+            area.zips.iter().partition(|zip| self.is_entitled_to(**zip));
         for _ in others {
             note(NOT_WARM, SourceStatus::Gated);
         }

@@ -11,7 +11,7 @@ use brownstone_domain::{
         RentalsRequest, RentalsSubject,
     },
 };
-use brownstone_listings::{ListingKey, ListingView, Listings};
+use brownstone_listings::{ListingKey, ListingView, Listings, area::is_city_zip};
 use brownstone_valuation::{
     model::INTERVAL_PROBABILITY,
     rents::{self, Home, Offer, Step},
@@ -95,6 +95,17 @@ impl Rentals {
         by_address.or_else(by_lot).or_else(by_listing)
     }
 
+    /// Whether a building's area was ever scanned, so that nothing found there means that nothing is offered. One whose ZIP is not known,
+    /// or is a neighbor's across the city's border, is in no area: then any will do.
+    fn was_scanned(&self, building: &Building) -> bool {
+        let index = self.listings.index();
+        let area = building.zip.filter(|zip| is_city_zip(*zip));
+        match area {
+            Some(zip) => index.count(zip).is_some(),
+            None => !index.versions().is_empty(),
+        }
+    }
+
     /// The answer for a building, as bytes.
     pub(crate) async fn bytes(
         &self,
@@ -137,6 +148,9 @@ impl Rentals {
             request.same_building,
             request.radius_miles,
         );
+        if step.offers.is_empty() && !self.was_scanned(building) {
+            return Err(Failure::upstream("the building's area was never scanned"));
+        }
         let (shares, rent) = rents::estimate(&home, &step.offers);
         let wants = request.mode == RentalsMode::Estimate;
         let limit = usize::try_from(request.limit).unwrap_or(usize::MAX);
@@ -306,6 +320,10 @@ fn rent_estimate(
         no_estimate_reason: reason,
     }
 }
+
+#[cfg(test)]
+#[path = "rentals_tests.rs"]
+mod answers;
 
 #[cfg(test)]
 mod tests {
