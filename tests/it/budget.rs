@@ -103,6 +103,35 @@ async fn the_day_ends_at_midnight_utc() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_call_over_midnight_counts_on_the_day_that_paid_for_it() {
+    let server = Server::sample().await;
+    server.set_latency("6bgk-3dad", 2_000).await;
+    let midnight = START + Duration::hours(12);
+    server.set_clock(midnight - Duration::SECOND);
+    let late = async {
+        while !server.city_calls().await.contains_key("6bgk-3dad") {}
+        server.set_clock(midnight + Duration::SECOND);
+    };
+    let (answer, ()) = tokio::join!(server.lookup("700 Brook Avenue, Bronx"), late);
+    assert_eq!(answer.status, StatusCode::OK);
+    let usage = server.usage().await;
+    assert_eq!(usage["day"]["used"], 0);
+    assert_eq!(
+        usage["by_operation"]["lookupProperty"],
+        json!({"calls": 0, "failed": 0, "units": 0})
+    );
+    let history = usage["history"].as_array().unwrap();
+    let yesterday = history
+        .iter()
+        .find(|day| day["date"] == "2026-11-27")
+        .expect("the day that was charged");
+    assert_eq!(
+        (&yesterday["calls"], &yesterday["units"]),
+        (&json!(1), &json!(10))
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_cost_above_the_whole_ceiling_is_refused_for_good() {
     let server = Server::sample().await;
     server

@@ -145,6 +145,11 @@ impl View {
         u64::from(self.settled.spent)
     }
 
+    /// The UTC day of these numbers, in days since the Unix epoch. For an admitted charge it is the day that was charged.
+    pub const fn day(&self) -> u32 {
+        self.settled.day
+    }
+
     /// Units that come back to the bucket each second.
     pub fn refill_per_second(&self) -> f64 {
         f64::from(self.limits.per_minute()) / 60.0

@@ -10,7 +10,7 @@ use brownstone_domain::{Clock, ErrorCode, Meta, Operation, RequestId, Surface, U
 use brownstone_quota::{Decision, QuotaStore, Receipt, View};
 use brownstone_report_cache::Packed;
 use bytes::Bytes;
-use time::OffsetDateTime;
+use time::{Date, OffsetDateTime};
 use tracing::Instrument as _;
 
 use crate::{
@@ -242,7 +242,7 @@ impl Service {
                 failed: 1,
                 ..UsageCounts::default()
             },
-            at,
+            at.date(),
         );
         let (account, key) = (caller.account.clone(), caller.key.id.clone());
         let code = failure.code.as_str();
@@ -316,7 +316,12 @@ impl Inner {
         };
         crate::trace::charged(counts.units);
         let at = self.parts.clock.now();
-        self.count(&call.caller, call.surface, call.operation, counts, at);
+        // Units stand with the day whose budget paid for them, however late the call ends.
+        let day = match &outcome {
+            Ok(answer) => usage::day_of(&answer.view),
+            Err(_) => at.date(),
+        };
+        self.count(&call.caller, call.surface, call.operation, counts, day);
         let code = match &outcome {
             Ok(_) => "ok",
             Err(failure) => failure.code.as_str(),
@@ -523,12 +528,12 @@ impl Inner {
         surface: Surface,
         operation: Operation,
         counts: UsageCounts,
-        at: OffsetDateTime,
+        day: Date,
     ) {
         self.parts.usage.record(
             UsageKey {
                 account: caller.account.clone(),
-                day: at.date(),
+                day,
                 key: caller.key.id.clone(),
                 surface,
                 operation,

@@ -20,6 +20,12 @@ pub fn first_day(now: OffsetDateTime) -> Date {
     now.date().checked_sub(back).unwrap_or(Date::MIN)
 }
 
+/// The UTC day whose budget these numbers are of.
+pub fn day_of(view: &View) -> Date {
+    let days = Duration::days(view.day().into());
+    OffsetDateTime::UNIX_EPOCH.date().saturating_add(days)
+}
+
 fn add(counts: &mut Counts, more: &UsageCounts) {
     counts.calls += more.calls;
     counts.failed += more.failed;
