@@ -24,10 +24,11 @@ use crate::{
     directory::{PATIENCE, standing},
     rentals::Rentals,
     resolutions::Resolutions,
-    service::{Data, PackedPiece},
+    service::{CALL_DEADLINE, Data, PackedPiece},
     units::{UnitLot, UnitLots},
 };
 
+mod beside;
 mod kept;
 
 pub use kept::Kept;
@@ -110,19 +111,6 @@ impl Lookups {
         Ok(vec![rentals.bytes(request, &resolved).await?])
     }
 
-    /// The comparable rentals at their defaults, or why there are none.
-    async fn rentals_of(&self, address: &str, resolved: &Resolved) -> Result<Bytes, &'static str> {
-        let rentals = self
-            .rentals
-            .as_ref()
-            .ok_or("Comparable rentals are not offered by this deployment.")?;
-        let request = RentalsRequest::of(address);
-        rentals.bytes(&request, resolved).await.map_err(|failure| {
-            tracing::warn!(?failure, "a lookup goes without comparable rentals");
-            "Comparable rentals could not be had; they are left out."
-        })
-    }
-
     /// `data` of the comparable sales of an address.
     pub(crate) async fn comps(
         &self,
@@ -153,16 +141,18 @@ impl Lookups {
         }
     }
 
-    /// The pieces of `data`.
+    /// The pieces of `data`. The call ends at `ends`.
     pub(crate) async fn lookup(
         &self,
         request: &LookupRequest,
         caller: &Caller,
         view: &View,
         place: &mut Place,
+        ends: Instant,
     ) -> Result<Data, Failure> {
         let resolved = self.resolve(&request.address, caller, view).await?;
-        self.report(request, &resolved, Some((place, view))).await
+        self.report(request, &resolved, Some((place, view)), ends)
+            .await
     }
 
     /// The pieces of `data` for an operator at the terminal, who has no budget.
@@ -170,8 +160,9 @@ impl Lookups {
     /// # Errors
     /// The same as of a call.
     pub async fn lookup_unmetered(&self, request: &LookupRequest) -> Result<Vec<Bytes>, Failure> {
+        let ends = Instant::now() + CALL_DEADLINE;
         let resolved = self.resolutions.resolve(&request.address).await?;
-        Ok(self.report(request, &resolved, None).await?.pieces)
+        Ok(self.report(request, &resolved, None, ends).await?.pieces)
     }
 
     /// Sets the gauges of the reports in memory, for whoever is about to read them.
@@ -197,6 +188,7 @@ impl Lookups {
         request: &LookupRequest,
         resolved: &Arc<Resolved>,
         metered: Option<(&mut Place, &View)>,
+        ends: Instant,
     ) -> Result<Data, Failure> {
         let building = &resolved.building;
         let Some(bbl) = building.bbl else {
@@ -243,14 +235,15 @@ impl Lookups {
         }
         let mut comps = None;
         if request.include_comps {
-            match Box::pin(self.comps_of(&request.address, resolved, unit_bbl)).await {
+            let work = self.comps_of(&request.address, resolved, unit_bbl, ends);
+            match Box::pin(work).await {
                 Ok(bytes) => comps = Some(bytes),
                 Err(warning) => warnings.push(warning.into()),
             }
         }
         let mut rentals = None;
         if request.include_rentals {
-            match Box::pin(self.rentals_of(&request.address, resolved)).await {
+            match Box::pin(self.rentals_of(&request.address, resolved, ends)).await {
                 Ok(bytes) => rentals = Some(bytes),
                 Err(warning) => warnings.push(warning.into()),
             }
@@ -311,27 +304,6 @@ impl Lookups {
                 crate::metrics::shed("assemblies");
             }
         })?)
-    }
-
-    /// The comparable sales at their defaults, or why there are none.
-    async fn comps_of(
-        &self,
-        address: &str,
-        resolved: &Resolved,
-        unit_bbl: Option<brownstone_domain::Bbl>,
-    ) -> Result<Bytes, &'static str> {
-        let comps = self
-            .comps
-            .as_ref()
-            .ok_or("Comparable sales are not offered by this deployment.")?;
-        let request = CompsRequest::of(address);
-        comps
-            .bytes(&request, resolved, unit_bbl)
-            .await
-            .map_err(|failure| {
-                tracing::warn!(?failure, "a lookup goes without comparable sales");
-                "Comparable sales could not be had; they are left out."
-            })
     }
 
     async fn resolve(

@@ -22,6 +22,7 @@ use crate::{
 };
 
 mod people;
+mod settle;
 
 /// How long a call may take, from its charge on.
 pub const CALL_DEADLINE: Duration = Duration::from_secs(20);
@@ -357,18 +358,10 @@ impl Inner {
             return Box::pin(self.usage(call)).await;
         }
         let (receipt, view) = self.charge(call).await?;
-        let work = self.perform(&request, call, &view, &mut place);
-        match tokio::time::timeout(CALL_DEADLINE, work).await {
-            Ok(Ok(data)) => Ok(self.answer(call, call.operation.spec().cost, data, view)),
-            Ok(Err(failure)) => {
-                self.refund(receipt).await;
-                Err(failure)
-            }
-            Err(_) => {
-                self.refund(receipt).await;
-                Err(Failure::upstream("the call's deadline passed"))
-            }
-        }
+        let ends = tokio::time::Instant::now() + CALL_DEADLINE;
+        let work = std::pin::pin!(self.perform(&request, call, &view, &mut place, ends));
+        let data = settle::settled(self.parts.quota.as_ref(), receipt, ends, work).await?;
+        Ok(self.answer(call, call.operation.spec().cost, data, view))
     }
 
     /// Step 8: the operation itself. Its charge is settled by the caller.
@@ -378,10 +371,11 @@ impl Inner {
         call: &Call,
         view: &View,
         place: &mut Place,
+        ends: tokio::time::Instant,
     ) -> Result<Data, Failure> {
         let (lookups, caller) = (&self.parts.lookups, &call.caller);
         match request {
-            Request::Lookup(request) => lookups.lookup(request, caller, view, place).await,
+            Request::Lookup(request) => lookups.lookup(request, caller, view, place, ends).await,
             // In a box: the largest of them would be the size of every call.
             others => Box::pin(self.perform_plain(others, caller, view)).await,
         }
@@ -470,17 +464,6 @@ impl Inner {
             Decision::Admitted { receipt, view } => Ok((receipt, view)),
             Decision::Short { .. } | Decision::TooLarge { .. } => {
                 Err(Failure::internal("a refusal that is none"))
-            }
-        }
-    }
-
-    /// A refund is sent once. One that is lost costs the caller units, one sent twice would cost the budget its meaning.
-    async fn refund(&self, receipt: Receipt) {
-        match self.parts.quota.refund(receipt).await {
-            Ok(_) => crate::metrics::refunded("done"),
-            Err(error) => {
-                crate::metrics::refunded("lost");
-                tracing::error!(%error, "a refund was lost");
             }
         }
     }
