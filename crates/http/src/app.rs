@@ -14,9 +14,9 @@ use actix_web::{
     middleware::{Compress, from_fn},
     web,
 };
-use brownstone_domain::{Operation, OperationSpec, Surface};
+use brownstone_domain::{OPERATIONS, Operation, OperationSpec, Surface};
 use brownstone_edge::Limits;
-use brownstone_service::{Call, Failure, Service, service::BUILT};
+use brownstone_service::{Call, Failure, Service};
 use futures::future::{BoxFuture, LocalBoxFuture};
 use serde_json::{Value, json};
 
@@ -94,8 +94,8 @@ pub fn app(
 /// Registers every route; one setup for the server and for tests.
 pub fn routes(config: &mut web::ServiceConfig, api: &Api) {
     config.app_data(web::Data::new(api.clone()));
-    for operation in BUILT {
-        let spec = operation.spec();
+    for spec in &OPERATIONS {
+        let operation = spec.operation;
         let allowed = spec.method.as_str();
         let resource = || {
             let method = match spec.method {

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use brownstone_domain::{OPERATIONS, Operation, OperationSpec};
-use brownstone_service::BUILT;
 use rmcp::model::{Tool, ToolAnnotations};
 use serde_json::{Map, Value, json};
 
@@ -89,7 +88,7 @@ const fn about(operation: Operation) -> About {
         },
         Operation::GetComps => About {
             title: "Comparable sales",
-            description: "Closed sales comparable to an address, nearest and most alike first, and with mode valuation an estimate of its value with an interval and its measured accuracy. Use it for what a home is worth or sold for. For asking prices use search_listings, for rents get_rental_estimates.",
+            description: "Closed sales comparable to an address, most alike first, then the newest, and with mode valuation an estimate of its value with an interval and its measured accuracy. Use it for what a home is worth or sold for. For asking prices use search_listings, for rents get_rental_estimates.",
             output: &[
                 ("subject", OBJECT, "The home that is compared"),
                 ("query", OBJECT, "The bounds that were used"),
@@ -177,11 +176,9 @@ const fn about(operation: Operation) -> About {
     }
 }
 
-/// The operation behind a tool, where it is built.
+/// The operation behind a tool.
 pub fn operation(name: &str) -> Option<&'static OperationSpec> {
-    OPERATIONS
-        .iter()
-        .find(|spec| spec.mcp_tool == Some(name) && BUILT.contains(&spec.operation))
+    OPERATIONS.iter().find(|spec| spec.mcp_tool == Some(name))
 }
 
 /// The tool of an operation; `None` where it has none.
@@ -207,12 +204,9 @@ pub fn tool(spec: &OperationSpec) -> Option<Tool> {
     )
 }
 
-/// The tools of the operations that are built, in the order of the table.
+/// The tools, in the order of the table of operations.
 pub fn all() -> impl Iterator<Item = Tool> {
-    OPERATIONS
-        .iter()
-        .filter(|spec| BUILT.contains(&spec.operation))
-        .filter_map(tool)
+    OPERATIONS.iter().filter_map(tool)
 }
 
 fn output(about: &About) -> Map<String, Value> {

@@ -27,4 +27,4 @@ pub use failure::Failure;
 pub use lookup::{Kept, Lookups};
 pub use rentals::Rentals;
 pub use resolutions::Resolutions;
-pub use service::{Answer, BUILT, Call, PackedPiece, Parts, Service};
+pub use service::{Answer, Call, PackedPiece, Parts, Service};

@@ -2,10 +2,8 @@
 
 use std::time::Duration;
 
-use brownstone_domain::{ErrorCode, Operation, Surface};
+use brownstone_domain::{ErrorCode, OPERATIONS, Operation, Surface};
 use metrics::{Counter, Histogram, Unit, describe_counter, describe_gauge, describe_histogram};
-
-use crate::service::BUILT;
 
 const CALLS: &str = "brownstone_calls_total";
 const SECONDS: &str = "brownstone_call_seconds";
@@ -72,7 +70,7 @@ pub fn describe() {
 
 /// Handles for the path of every call: what costs a look-up by name is done once.
 pub(crate) struct Calls {
-    of: [OfOperation; BUILT.len()],
+    of: [OfOperation; OPERATIONS.len()],
     pub admitted: Counter,
     pub short: Counter,
     pub permanent: Counter,
@@ -90,8 +88,8 @@ impl Calls {
     pub(crate) fn new() -> Self {
         let decision = |kind: &'static str| metrics::counter!(DECISIONS, "decision" => kind);
         Self {
-            of: BUILT.map(|operation| {
-                let name = operation.name();
+            of: OPERATIONS.map(|spec| {
+                let (operation, name) = (spec.operation, spec.name);
                 OfOperation {
                     ok: Surface::ALL.map(|surface| count(operation, surface, "ok")),
                     seconds: metrics::histogram!(SECONDS, "operation" => name),
@@ -171,8 +169,8 @@ mod tests {
 
     #[test]
     fn an_operation_and_a_surface_stand_at_their_own_place() {
-        for (place, operation) in BUILT.into_iter().enumerate() {
-            assert_eq!(operation as usize, place);
+        for (place, spec) in OPERATIONS.iter().enumerate() {
+            assert_eq!(spec.operation as usize, place);
         }
         for (place, surface) in Surface::ALL.into_iter().enumerate() {
             assert_eq!(surface as usize, place);

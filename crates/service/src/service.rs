@@ -27,17 +27,6 @@ mod settle;
 /// How long a call may take, from its charge on.
 pub const CALL_DEADLINE: Duration = Duration::from_secs(20);
 
-/// The operations that this build answers; the paths of the others do not exist yet.
-pub const BUILT: [Operation; 7] = [
-    Operation::LookupProperty,
-    Operation::SearchListings,
-    Operation::GetComps,
-    Operation::GetRentalEstimates,
-    Operation::GetListingUpdates,
-    Operation::GetMortgageRates,
-    Operation::GetUsage,
-];
-
 /// A call whose caller is known.
 #[derive(Debug, Clone)]
 pub struct Call {
