@@ -10,6 +10,48 @@ use sfv::{BareItem, List, ListEntry, Parser};
 use crate::harness::{Server, bearer, json_headers};
 
 #[tokio::test(flavor = "multi_thread")]
+async fn who_takes_no_coding_at_all_is_answered_in_json_all_the_same() {
+    let server = Server::sample().await;
+    for takes in ["identity;q=0", "*;q=0", "gzip;q=0, *;q=0"] {
+        let with = |mut headers: HeaderMap| {
+            headers.insert("accept-encoding", HeaderValue::from_static(takes));
+            headers
+        };
+        let post = async |path: &str, headers: HeaderMap, body: serde_json::Value| {
+            let headers = with(headers);
+            server
+                .send(Method::POST, path, headers, body.to_string())
+                .await
+        };
+        let get = async |path: &str, headers: HeaderMap| {
+            server.send(Method::GET, path, with(headers), "").await
+        };
+        let ask = json!({"address": "350 5 Avenue, Manhattan"});
+        let lookup = post("/v1/lookup", json_headers(&server.key), ask.clone()).await;
+        assert_eq!(lookup.status, 200, "{takes}: {}", lookup.text);
+        let rates = post("/v1/rates", json_headers(&server.key), json!({})).await;
+        assert_eq!(rates.status, 200, "{takes}: {}", rates.text);
+        assert_eq!(rates.header("content-encoding"), None);
+        assert_eq!(get("/v1/usage", bearer(&server.key)).await.status, 200);
+        assert_eq!(get("/healthz", HeaderMap::new()).await.status, 200);
+        // A failure keeps its own code and envelope.
+        let refused = post("/v1/lookup", json_headers("svc_test_wrong"), ask).await;
+        refused.assert_failure(401, "unauthorized");
+        let gone = get("/v1/nothing", HeaderMap::new()).await;
+        gone.assert_failure(404, "not_found");
+        let mut agent = json_headers(&server.key);
+        let accept = HeaderValue::from_static("application/json, text/event-stream");
+        agent.insert("accept", accept);
+        let list = json!({"jsonrpc": "2.0", "id": 7, "method": "tools/list"});
+        let listed = post("/mcp", agent, list).await;
+        assert_eq!(listed.status, 200, "{takes}: {}", listed.text);
+        let page = reqwest::Client::new().get(format!("{}/", server.web));
+        let page = page.header("accept-encoding", takes).send().await;
+        assert_eq!(page.expect("the web host answers").status(), 200);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn bodies_that_are_wrong_are_refused_with_the_contracts_sentences() {
     let server = Server::sample().await;
     let long = "x".repeat(201);

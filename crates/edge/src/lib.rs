@@ -2,6 +2,7 @@
 
 pub mod body;
 mod connections;
+pub mod encodings;
 mod framing;
 pub mod request;
 mod server;

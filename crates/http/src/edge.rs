@@ -88,7 +88,7 @@ pub fn request_id(request: &HttpRequest) -> RequestId {
 pub(crate) async fn edge(
     wire: Arc<Wire>,
     traffic: Arc<Traffic>,
-    request: ServiceRequest,
+    mut request: ServiceRequest,
     next: Next<impl MessageBody + 'static>,
 ) -> Result<ServiceResponse<BoxBody>, actix_web::Error> {
     if !LOOKED_AFTER.contains(&request.path()) {
@@ -114,6 +114,7 @@ pub(crate) async fn edge(
         }
         // A method that a path does not take is the router's to refuse: it knows those that it does.
         Some(Refusal::Method) | None => {
+            brownstone_edge::encodings::admit_one(&mut request);
             let answer = next.call(request).instrument(span.clone()).await?;
             answer.map_into_boxed_body()
         }

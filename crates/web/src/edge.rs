@@ -62,6 +62,7 @@ pub async fn edge(
     let mut response = match refuse(&mut request).await {
         Some(refused) => request.into_response(refused),
         None => {
+            brownstone_edge::encodings::admit_one(&mut request);
             let answer = next.call(request).instrument(span.clone()).await?;
             answer.map_into_boxed_body()
         }
