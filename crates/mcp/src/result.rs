@@ -1,6 +1,6 @@
 //! An answer as a tool's result, cut to what an agent can take.
 
-use brownstone_domain::OperationSpec;
+use brownstone_domain::{Operation, OperationSpec};
 use brownstone_quota::RateLimitFields;
 use brownstone_service::{Answer, Failure};
 use rmcp::model::{CallToolResult, ContentBlock, MetaObject};
@@ -91,8 +91,24 @@ fn fitted(spec: &OperationSpec, data: Value, meta: &Value) -> Value {
     if cost(&cut) > COPIES {
         strip_sources(&mut cut["data"]);
     }
-    let mut room = COPIES.saturating_sub(cost(&cut));
-    deal(&mut lists, &mut room);
+    let mut room = COPIES
+        .saturating_sub(cost(&cut))
+        .saturating_sub(marks(&lists));
+    match spec.operation {
+        Operation::GetListingUpdates => deal_in_order(&mut lists, &mut room),
+        _ => deal(&mut lists, &mut room),
+    }
+    // Where a caller goes on page by page, what was left out is on the next one.
+    let goes_on = match spec.operation {
+        Operation::SearchListings => Some("has_more"),
+        Operation::GetListingUpdates => Some("truncated"),
+        _ => None,
+    };
+    if let Some(goes_on) = goes_on
+        && lists.iter().any(List::is_cut)
+    {
+        cut["data"][goes_on] = true.into();
+    }
     for list in lists {
         give_back(&mut cut["data"], list);
     }
@@ -100,12 +116,19 @@ fn fitted(spec: &OperationSpec, data: Value, meta: &Value) -> Value {
 }
 
 fn note(spec: &OperationSpec, data: &Value) -> String {
+    let next = match spec.operation {
+        Operation::SearchListings => " The next page begins at offset plus the results here.",
+        Operation::GetListingUpdates => {
+            " Go on with after_event_id, the greatest event_id that is here."
+        }
+        _ => "",
+    };
     let page = data["canonical_path"]
         .as_str()
         .map(|path| format!(" and the page {path} has it"))
         .unwrap_or_default();
     format!(
-        "Records were left out to fit {MAX_RESULT_BYTES} bytes; beside each list that was cut, a key ending in _shown says how many are here. {} {} returns the whole result{page}.",
+        "Records were left out to fit {MAX_RESULT_BYTES} bytes; beside each list that was cut, a key ending in _shown says how many are here. {} {} returns the whole result{page}.{next}",
         spec.method.as_str(),
         spec.path
     )
@@ -119,6 +142,29 @@ struct List {
     next: Option<Value>,
     of: usize,
     shown: Vec<Value>,
+}
+
+impl List {
+    fn is_cut(&self) -> bool {
+        self.shown.len() < self.of
+    }
+
+    /// Gives the next record back where it fits. Never a part of one.
+    fn give(&mut self, room: &mut usize) -> bool {
+        let Some(record) = self.next.take() else {
+            return false;
+        };
+        // A comma in each copy.
+        let needs = cost(&record) + 2;
+        if needs > *room {
+            // The list ends here: a later record must not stand before an earlier one.
+            return false;
+        }
+        *room -= needs;
+        self.shown.push(record);
+        self.next = self.records.next();
+        true
+    }
 }
 
 /// Takes every list of objects out: they are what a result is large of.
@@ -148,33 +194,35 @@ fn take_lists(value: &mut Value, path: &mut Vec<String>, lists: &mut Vec<List>) 
     }
 }
 
-/// Gives records back in turn, one a list, as long as they fit: every list shows its newest before any shows its tenth. Never
-/// a part of one.
+/// What it takes to mark every list as cut.
+fn marks(lists: &[List]) -> usize {
+    let mark = |list: &List| 2 * (list.path.last().map_or(0, String::len) + 20);
+    lists.iter().map(mark).sum()
+}
+
+/// Gives records back in turn, one a list, as long as they fit: every list shows its newest before any shows its tenth.
 fn deal(lists: &mut [List], room: &mut usize) {
-    // What marks a list as cut.
-    let marks: usize = lists
-        .iter()
-        .map(|list| 2 * (list.path.last().map_or(0, String::len) + 20))
-        .sum();
-    *room = room.saturating_sub(marks);
     loop {
         let mut dealt = false;
         for list in lists.iter_mut() {
-            let Some(record) = list.next.take() else {
-                continue;
-            };
-            // A comma in each copy.
-            let needs = cost(&record) + 2;
-            if needs > *room {
-                // The list ends here: a later record must not stand before an earlier one.
-                continue;
-            }
-            *room -= needs;
-            list.shown.push(record);
-            list.next = list.records.next();
-            dealt = true;
+            dealt |= list.give(room);
         }
         if !dealt {
+            return;
+        }
+    }
+}
+
+/// Gives events back in the order of their numbers over all lists, up to the first that does not fit: the greatest number shown is where
+/// the next call goes on, so that none below it may be missing.
+fn deal_in_order(lists: &mut [List], room: &mut usize) {
+    let number = |list: &List| list.next.as_ref()?["event_id"].as_u64();
+    while let Some((_, first)) = lists
+        .iter_mut()
+        .filter_map(|list| Some((number(list)?, list)))
+        .min_by_key(|(number, _)| *number)
+    {
+        if !first.give(room) {
             return;
         }
     }
@@ -195,7 +243,7 @@ fn give_back(data: &mut Value, list: List) {
     let Value::Object(object) = at else {
         return;
     };
-    if list.shown.len() < list.of {
+    if list.is_cut() {
         object.insert(format!("{key}_shown"), list.shown.len().into());
     }
     object.insert(key.clone(), Value::Array(list.shown));
@@ -322,16 +370,44 @@ mod tests {
             .collect();
         let data =
             json!({"results": results, "has_more": false, "source_status": {"cached": "ok"}});
-        let fitted = fit(data.clone());
+        let fitted = fitted(Operation::SearchListings.spec(), data.clone(), &meta());
         let shown = fitted["data"]["results"].as_array().unwrap();
         assert!(shown.len() > 10 && shown.len() < 100, "{}", shown.len());
         assert_eq!(shown[..], results_of(&data)[..shown.len()]);
         assert_eq!(fitted["data"]["results_shown"], json!(shown.len()));
-        assert_eq!(fitted["data"]["has_more"], json!(false));
+        // The rest is on the next page, at offset plus what is shown.
+        assert_eq!(fitted["data"]["has_more"], json!(true));
+        assert!(size(&fitted) <= MAX_RESULT_BYTES, "{}", size(&fitted));
+    }
+
+    #[test]
+    fn a_page_that_fits_says_what_the_operation_said() {
+        let data = json!({"results": [{"listing_key": 1}], "has_more": false, "source_status": {}});
+        let fitted = fitted(Operation::SearchListings.spec(), data.clone(), &meta());
+        assert_eq!(fitted["data"], data);
     }
 
     fn results_of(data: &Value) -> &Vec<Value> {
         data["results"].as_array().unwrap()
+    }
+
+    const GROUPS: [&str; 3] = ["new_listings", "price_drops", "off_market"];
+
+    /// A digest of these events, each in its group and of its width, its number its place.
+    fn digest(events: &[(usize, usize)], after: u64) -> Value {
+        let mut data = json!({
+            "window": {"from_at": "2026-11-26T12:00:00Z"}, "counts": {"new_listings": 3},
+            "new_listings": [], "price_drops": [], "off_market": [], "truncated": false,
+            "source_status": {"cached": "ok"},
+        });
+        for (number, (group, width)) in (1_u64..).zip(events) {
+            if number > after {
+                let event =
+                    json!({"event_id": number, "listing": {"description": "x".repeat(*width)}});
+                data[GROUPS[*group]].as_array_mut().unwrap().push(event);
+            }
+        }
+        data
     }
 
     #[test]
@@ -356,6 +432,31 @@ mod tests {
         fn no_result_is_larger_than_its_room(sources in 1_usize..120, records in 0_usize..40, width in 0_usize..900) {
             let fitted = fit(report(sources, records, width));
             prop_assert!(size(&fitted) <= MAX_RESULT_BYTES, "{}", size(&fitted));
+        }
+
+        #[test]
+        fn a_digest_that_was_cut_and_gone_on_with_gives_every_event_once(
+            events in prop::collection::vec((0..3_usize, 0..6_000_usize), 0..60),
+        ) {
+            let spec = Operation::GetListingUpdates.spec();
+            let mut seen: Vec<u64> = Vec::new();
+            loop {
+                let after = seen.iter().max().copied().unwrap_or_default();
+                let fitted = fitted(spec, digest(&events, after), &meta());
+                prop_assert!(size(&fitted) <= MAX_RESULT_BYTES, "{}", size(&fitted));
+                let groups = GROUPS.iter().flat_map(|group| fitted["data"][group].as_array().unwrap());
+                let mut here: Vec<u64> = groups.map(|event| event["event_id"].as_u64().unwrap()).collect();
+                here.sort_unstable();
+                prop_assert_eq!(&fitted["truncated"], &fitted["data"]["truncated"]);
+                let is_cut = fitted["truncated"] == json!(true);
+                prop_assert!(!is_cut || !here.is_empty());
+                seen.extend(here);
+                if !is_cut {
+                    break;
+                }
+            }
+            let all: Vec<u64> = (1..).take(events.len()).collect();
+            prop_assert_eq!(seen, all);
         }
     }
 }
