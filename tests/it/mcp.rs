@@ -191,6 +191,11 @@ async fn failures_are_results_with_the_error_envelope_and_cost_nothing() {
         ("get_mortgage_rates", json!({"term": 30}), "invalid_request"),
         (
             "get_mortgage_rates",
+            json!({"term": null}),
+            "invalid_request",
+        ),
+        (
+            "get_mortgage_rates",
             json!({"zip_code": "07030"}),
             "outside_coverage",
         ),
@@ -212,6 +217,53 @@ async fn failures_are_results_with_the_error_envelope_and_cost_nothing() {
     assert_eq!(server.usage().await["day"]["used"], json!(0));
     let unknown = rpc(&server, "tools/call", json!({"name": "get_usage"}), false).await;
     assert_eq!(unknown["error"]["code"], json!(-32_602));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_key_that_comes_twice_has_no_meaning() {
+    let server = Server::sample().await;
+    let post = async |method: &str, params: &str| {
+        let body = format!(r#"{{"jsonrpc":"2.0","id":7,{method},"params":{params}}}"#);
+        let headers = headers(&server.key, None);
+        server.send(Method::POST, "/mcp", headers, body).await
+    };
+    let call = r#""method":"tools/call""#;
+    for (arguments, message) in [
+        (
+            r#"{"credit_score":700,"credit_score":800}"#,
+            "Duplicate field: credit_score. Each field may be sent once.",
+        ),
+        (r#"{"colour":1,"colour":2}"#, "Unknown field(s): colour."),
+    ] {
+        let params = format!(r#"{{"name":"get_mortgage_rates","arguments":{arguments}}}"#);
+        let answer = post(call, &params).await;
+        assert_eq!(answer.status, StatusCode::OK, "{}", answer.text);
+        let result = &answer.body["result"];
+        assert_eq!(result["isError"], json!(true), "{result}");
+        let text = result["content"][0]["text"].as_str().expect("text");
+        let envelope: Value = serde_json::from_str(text).expect("an envelope");
+        assert_eq!(envelope["code"], "invalid_request");
+        let said = envelope["message"].as_str().expect("a message");
+        assert!(said.starts_with(message), "{said}");
+    }
+    // What the protocol itself reads is refused before it.
+    for (method, params) in [
+        (r#""method":"tools/list","method":"tools/call""#, "{}"),
+        (
+            call,
+            r#"{"name":"get_comps","name":"get_mortgage_rates","arguments":{}}"#,
+        ),
+    ] {
+        let answer = post(method, params).await;
+        let code = &answer.body["error"]["code"];
+        assert_eq!((answer.status.as_u16(), code), (400, &json!(-32_600)));
+    }
+    let usage = server.usage().await;
+    assert_eq!(usage["day"]["used"], json!(0));
+    assert_eq!(
+        usage["by_operation"]["getMortgageRates"]["failed"],
+        json!(2)
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]

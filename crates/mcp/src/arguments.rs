@@ -30,11 +30,13 @@ pub fn schema(spec: &OperationSpec) -> Map<String, Value> {
 }
 
 /// An operation's body from arguments as agents write them: a null is an argument left out, a digit id may be a number, a
-/// number may be text with a dollar sign and commas. What cannot be read stays as it came: the operation says what is wrong.
+/// number may be text with a dollar sign and commas. What cannot be read or is no argument stays as it came: the operation says what is
+/// wrong.
 pub fn body(operation: Operation, arguments: Map<String, Value>) -> Map<String, Value> {
+    let accepted = operation.spec().fields;
     arguments
         .into_iter()
-        .filter(|(_, value)| !value.is_null())
+        .filter(|(name, value)| !(value.is_null() && accepted.contains(&name.as_str())))
         .map(|(name, value)| {
             let value = match argument(operation, &name) {
                 Some(row) => put_right(row.kind, value),
@@ -177,7 +179,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_read_is_left_to_the_operation() {
-        let odd = json!({"home_price": "a million", "credit_score": true, "unknown": 5});
+        let odd = json!({"home_price": "a million", "credit_score": true, "unknown": 5, "term": null, "limit": null});
         assert_eq!(read(Operation::GetMortgageRates, odd.clone()), odd);
     }
 

@@ -1,5 +1,7 @@
 //! Before the protocol: credentials, and a body that is small, quick, plain and JSON. Behind it: every refusal as JSON.
 
+use std::collections::HashMap;
+
 use actix_web::{
     HttpMessage as _, HttpResponse,
     body::{BoxBody, MessageBody},
@@ -12,9 +14,12 @@ use actix_web::{
 };
 use brownstone_domain::{ErrorCode, RequestId, Surface};
 use brownstone_edge::{BodyFault, request::is_encoded};
-use brownstone_service::{Failure, Service, body::MAX_BODY_BYTES};
+use brownstone_service::{
+    Failure, Service,
+    body::{self, MAX_BODY_BYTES},
+};
 use bytes::Bytes;
-use serde_json::{Value, json};
+use serde_json::{Value, json, value::RawValue};
 use tracing::Span;
 
 use crate::{handler::Identity, result};
@@ -76,9 +81,13 @@ pub(crate) async fn guard(
             return Ok(request.into_response(response));
         }
     };
+    let mut twice = None;
     if request.method() == Method::POST {
-        match body(&mut request).await {
-            Ok(body) => request.set_payload(payload(body)),
+        match message(&mut request).await {
+            Ok(message) => {
+                twice = message.twice;
+                request.set_payload(Payload::from(message.body));
+            }
             Err(refusal) => {
                 let late = refusal.status == StatusCode::REQUEST_TIMEOUT;
                 let mut response = refusal.response();
@@ -94,6 +103,7 @@ pub(crate) async fn guard(
     request.extensions_mut().insert(Identity {
         caller,
         request_id,
+        twice,
         span: Span::current(),
     });
     let response = next.call(request).await?.map_into_boxed_body();
@@ -136,7 +146,14 @@ fn refused(failure: &Failure, request_id: &RequestId, key_sent: bool) -> HttpRes
     response
 }
 
-async fn body(request: &mut ServiceRequest) -> Result<Bytes, Refusal> {
+/// A message that the protocol may see.
+struct Message {
+    body: Bytes,
+    /// A key that came twice among a tool's arguments, or inside one of them.
+    twice: Option<String>,
+}
+
+async fn message(request: &mut ServiceRequest) -> Result<Message, Refusal> {
     if is_encoded(request.headers()) {
         return Err(Refusal::new(
             StatusCode::UNSUPPORTED_MEDIA_TYPE,
@@ -162,24 +179,42 @@ async fn body(request: &mut ServiceRequest) -> Result<Bytes, Refusal> {
             "The request body did not arrive in time.",
         ),
     })?;
-    match serde_json::from_slice::<Value>(&body) {
-        Err(_) => Err(Refusal::new(
+    let Ok((message, twice)) = body::read(&body) else {
+        return Err(Refusal::new(
             StatusCode::BAD_REQUEST,
             PARSE_ERROR,
             "The request body is not valid JSON.",
-        )),
-        Ok(Value::Object(message)) if message.get("jsonrpc") == Some(&json!("2.0")) => Ok(body),
-        Ok(_) => Err(Refusal::new(
+        ));
+    };
+    if message.get("jsonrpc") != Some(&json!("2.0")) {
+        return Err(Refusal::new(
             StatusCode::BAD_REQUEST,
             INVALID_REQUEST,
             "The request body must be one JSON-RPC 2.0 message; batches are not supported.",
+        ));
+    }
+    let Some(key) = twice else {
+        return Ok(Message { body, twice: None });
+    };
+    // An argument is the operation's matter, and what is wrong with it a result that an agent sees. What the protocol itself reads has one
+    // meaning or none.
+    match twice_in_arguments(&body) {
+        None => Err(Refusal::new(
+            StatusCode::BAD_REQUEST,
+            INVALID_REQUEST,
+            body::duplicate_field(&key).0,
         )),
+        twice => Ok(Message { body, twice }),
     }
 }
 
-/// A body that was read, to be read again.
-fn payload(body: Bytes) -> Payload {
-    Payload::from(body)
+/// The first key that comes twice in `params.arguments`.
+fn twice_in_arguments(message: &[u8]) -> Option<String> {
+    type Members<'a> = HashMap<String, &'a RawValue>;
+    let message: Members<'_> = serde_json::from_slice(message).ok()?;
+    let params: Members<'_> = serde_json::from_str(message.get("params")?.get()).ok()?;
+    let (_, twice) = body::read(params.get("arguments")?.get().as_bytes()).ok()?;
+    twice
 }
 
 /// The protocol's library refuses some requests in plain text; on this host every body is JSON.
@@ -209,4 +244,29 @@ fn as_json(response: ServiceResponse<BoxBody>) -> ServiceResponse<BoxBody> {
         json.headers_mut().insert(header::ALLOW, allow);
     }
     ServiceResponse::new(request, json)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_that_comes_twice_is_found_among_the_arguments_alone() {
+        for (message, twice) in [
+            (
+                r#"{"params":{"arguments":{"address":"a","address":"b"}}}"#,
+                Some("address"),
+            ),
+            (r#"{"params":{"arguments":{"a":{"x":1,"x":2}}}}"#, Some("x")),
+            (r#"{"params":{"name":"a","name":"b","arguments":{}}}"#, None),
+            (
+                r#"{"method":"a","method":"b","params":{"arguments":{"x":1}}}"#,
+                None,
+            ),
+            (r#"{"method":"a","method":"b"}"#, None),
+        ] {
+            let found = twice_in_arguments(message.as_bytes());
+            assert_eq!(found.as_deref(), twice, "{message}");
+        }
+    }
 }

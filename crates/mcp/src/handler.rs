@@ -1,7 +1,7 @@
 //! The protocol's methods over the service.
 
 use brownstone_domain::{RequestId, Surface};
-use brownstone_service::{Call, Caller, Service};
+use brownstone_service::{Call, Caller, Failure, Service, body};
 use bytes::Bytes;
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
@@ -25,6 +25,8 @@ const LIST_TTL_MS: u64 = 300_000;
 pub(crate) struct Identity {
     pub(crate) caller: Caller,
     pub(crate) request_id: RequestId,
+    /// A key that came twice among the arguments: by now one of its values is gone.
+    pub(crate) twice: Option<String>,
     /// The request's span: the protocol's library runs the handler in a task of its own.
     pub(crate) span: Span,
 }
@@ -74,6 +76,7 @@ impl ServerHandler for Handler {
         let Some(Identity {
             caller,
             request_id,
+            twice,
             span,
         }) = identity
         else {
@@ -81,6 +84,16 @@ impl ServerHandler for Handler {
             return Err(broken("no identity", None));
         };
         let arguments = request.arguments.unwrap_or_default();
+        if let Some(key) = twice {
+            // Of two faults REST names the unknown field, too.
+            let unknown = body::unknown_fields(arguments.keys().map(String::as_str), spec);
+            let failure = Failure::from(unknown.unwrap_or_else(|| body::duplicate_field(&key)));
+            span.in_scope(|| {
+                let (service, operation) = (&self.service, spec.operation);
+                service.count_failure(&caller, Surface::Mcp, operation, &request_id, &failure);
+            });
+            return Ok(result::failure(&failure, request_id.as_str()).into());
+        }
         let body = Value::Object(arguments::body(spec.operation, arguments));
         let call = Call {
             surface: Surface::Mcp,

@@ -38,14 +38,9 @@ pub fn parse(bytes: &[u8], spec: &OperationSpec) -> Result<Map<String, Value>, B
     if text.trim().is_empty() {
         return fault("The request body is empty; a JSON object is expected.".into());
     }
-    let findings = Findings::default();
     let mut reader = serde_json::Deserializer::from_str(text);
-    let value = match (Seed {
-        findings: &findings,
-    })
-    .deserialize(&mut reader)
-    {
-        Ok(value) => value,
+    let (value, twice) = match noting(&mut reader) {
+        Ok(read) => read,
         Err(_) if depth(text) > MAX_DEPTH => return fault(too_deep()),
         Err(error) => {
             return fault(format!(
@@ -68,11 +63,8 @@ pub fn parse(bytes: &[u8], spec: &OperationSpec) -> Result<Map<String, Value>, B
     if let Some(fault) = unknown {
         return Err(fault);
     }
-    if let Some(key) = findings.duplicate.into_inner() {
-        return fault(format!(
-            "Duplicate field: {}. Each field may be sent once.",
-            shorten(&key)
-        ));
+    if let Some(key) = twice {
+        return Err(duplicate_field(&key));
     }
     // Each level has two brackets.
     if text.len() > 2 * MAX_DEPTH && depth(text) > MAX_DEPTH {
@@ -100,6 +92,36 @@ pub fn unknown_fields<'a>(
         spec.path,
         spec.fields.join(", ")
     )))
+}
+
+/// The sentence about a key that came twice.
+pub fn duplicate_field(key: &str) -> BodyFault {
+    BodyFault(format!(
+        "Duplicate field: {}. Each field may be sent once.",
+        shorten(key)
+    ))
+}
+
+/// Reads one JSON value, and the first key in it that comes twice: the first value of such a key stays.
+///
+/// # Errors
+/// When it is no JSON.
+pub fn read(bytes: &[u8]) -> serde_json::Result<(Value, Option<String>)> {
+    let mut reader = serde_json::Deserializer::from_slice(bytes);
+    let read = noting(&mut reader)?;
+    reader.end()?;
+    Ok(read)
+}
+
+fn noting<'de, R: serde_json::de::Read<'de>>(
+    reader: &mut serde_json::Deserializer<R>,
+) -> serde_json::Result<(Value, Option<String>)> {
+    let findings = Findings::default();
+    let seed = Seed {
+        findings: &findings,
+    };
+    let value = seed.deserialize(reader)?;
+    Ok((value, findings.duplicate.into_inner()))
 }
 
 fn too_deep() -> String {
