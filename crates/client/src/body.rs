@@ -1,11 +1,13 @@
-//! Requests as JSON bodies: what is not asked for is left out.
+//! Requests as JSON bodies: options that are not set are left out.
 
 use brownstone_domain::{
     AreaQuery, Bounds, CompsRequest, LookupRequest, PropertyType, RatesRequest, SearchRequest,
     UpdatesRequest, rates::Occupancy, rentals::RentalsRequest,
 };
 use serde_json::{Map, Value, json};
-use time::{Date, OffsetDateTime, format_description::well_known::Rfc3339};
+use time::{Date, OffsetDateTime, UtcOffset, format_description::well_known::Rfc3339};
+
+use crate::Error;
 
 /// A body under construction.
 #[derive(Default)]
@@ -65,9 +67,12 @@ fn day(date: Option<Date>) -> Option<String> {
     ))
 }
 
-/// A moment that RFC 3339 has no text for is one that the service refuses, too.
-fn moment(at: Option<OffsetDateTime>) -> Option<String> {
-    at?.format(&Rfc3339).ok()
+/// A moment as text, in UTC: RFC 3339 has no text for an offset with seconds. It has none for some years either, and to leave such a bound
+/// out would ask for something else.
+fn moment(field: &'static str, at: Option<OffsetDateTime>) -> Result<Option<String>, Error> {
+    let text = |at: OffsetDateTime| at.checked_to_offset(UtcOffset::UTC)?.format(&Rfc3339).ok();
+    at.map(|at| text(at).ok_or(Error::Moment { field, at }))
+        .transpose()
 }
 
 pub(crate) fn lookup(request: &LookupRequest) -> Value {
@@ -159,8 +164,10 @@ pub(crate) fn rentals(request: &RentalsRequest) -> Value {
         .done()
 }
 
-pub(crate) fn updates(request: &UpdatesRequest) -> Value {
-    Body::default()
+pub(crate) fn updates(request: &UpdatesRequest) -> Result<Value, Error> {
+    let since = moment("since", request.since)?;
+    let until = moment("until", request.until)?;
+    let body = Body::default()
         .area(&request.area)
         .set("listing_type", request.listing_type.as_str())
         .several(
@@ -173,12 +180,13 @@ pub(crate) fn updates(request: &UpdatesRequest) -> Value {
         )
         .bounds("min_price", "max_price", &request.price)
         .bounds("min_bedrooms", "max_bedrooms", &request.bedrooms)
-        .may("since", moment(request.since))
-        .may("until", moment(request.until))
+        .may("since", since)
+        .may("until", until)
         .may("min_price_drop_percent", request.min_price_drop_percent)
         .set("limit", request.limit)
         .may("after_event_id", request.after_event_id)
-        .done()
+        .done();
+    Ok(body)
 }
 
 pub(crate) fn rates(request: &RatesRequest) -> Value {
@@ -313,9 +321,10 @@ mod tests {
             min_price_drop_percent: Some(5.0),
             limit: 20,
             after_event_id: Some(7),
-        });
+        })
+        .unwrap();
         complete(Operation::GetListingUpdates, &body);
-        assert_eq!(body["since"], "2026-11-26T05:00:00-05:00");
+        assert_eq!(body["since"], "2026-11-26T10:00:00Z");
         complete(
             Operation::GetMortgageRates,
             &rates(&RatesRequest {
@@ -330,6 +339,25 @@ mod tests {
                 ..RatesRequest::default()
             }),
         );
+    }
+
+    #[test]
+    fn a_moment_is_sent_in_utc_or_the_call_is_not_made() {
+        let sent = |at| moment("since", Some(at));
+        // New York's own time, before there were zones.
+        let local = datetime!(2026-11-26 5:00 -4:56:02);
+        assert_eq!(
+            sent(local).unwrap().as_deref(),
+            Some("2026-11-26T09:56:02Z")
+        );
+        assert_eq!(moment("since", None).unwrap(), None);
+        let before = sent(datetime!(-0001-01-01 0:00 UTC)).unwrap_err();
+        assert!(before.to_string().starts_with("since is "), "{before}");
+        let beyond = datetime!(9999-12-31 23:00 -5);
+        assert!(matches!(
+            moment("until", Some(beyond)),
+            Err(Error::Moment { field: "until", at }) if at == beyond
+        ));
     }
 
     #[test]

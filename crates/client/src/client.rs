@@ -20,24 +20,24 @@ use serde_json::Value;
 
 use crate::{ConfigError, Error, Retry, body, pace::Pace};
 
-/// How long a call may take: the service's own deadline of 20 s, and the way there and back.
+/// How long a call may take: the service's own deadline of 20 s, and the network.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// A client of one account. Share it by reference: calls that run beside each other are paced together.
+/// A client for one account. Share it by reference: concurrent calls are paced together.
 #[derive(Debug)]
 pub struct Client {
     http: reqwest::Client,
     base_url: Url,
     retry: Retry,
-    /// `None` where calls are sent at once.
+    /// `None` where calls are not paced.
     pace: Option<Mutex<Pace>>,
 }
 
 impl Client {
-    /// A client of the service at `base_url` with an API key; it retries and paces by the defaults.
+    /// A client of the service at `base_url` with an API key; it retries and paces calls by the defaults.
     ///
     /// # Errors
-    /// When the address or the key can't be one.
+    /// When the address is not an http(s) URL, or the key contains what a header cannot.
     pub fn new(base_url: &str, key: &str) -> Result<Self, ConfigError> {
         let fault = || ConfigError::BaseUrl {
             got: base_url.to_owned(),
@@ -66,14 +66,14 @@ impl Client {
         })
     }
 
-    /// The same, with retries of its own.
+    /// Replaces the retry policy.
     #[must_use]
     pub fn retrying(mut self, retry: Retry) -> Self {
         self.retry = retry;
         self
     }
 
-    /// The same, sending each call at once: for a caller that paces itself.
+    /// Turns pacing off: each call is sent at once. For a caller that paces its calls itself.
     #[must_use]
     pub fn unpaced(mut self) -> Self {
         self.pace = None;
@@ -83,13 +83,13 @@ impl Client {
     /// Full property report for one address.
     ///
     /// # Errors
-    /// The service's refusal, or what became of the connection.
+    /// The service refused the call, or the connection failed.
     pub async fn lookup(&self, request: &LookupRequest) -> Result<Envelope<LookupAnswer>, Error> {
         self.call(Operation::LookupProperty, body::lookup(request))
             .await
     }
 
-    /// Listings in an area, a page.
+    /// A page of listings in an area.
     ///
     /// # Errors
     /// As [`Client::lookup`].
@@ -98,7 +98,7 @@ impl Client {
             .await
     }
 
-    /// Comparable sales, and in mode `valuation` a value.
+    /// Comparable sales; in mode `valuation` also a value.
     ///
     /// # Errors
     /// As [`Client::lookup`].
@@ -106,7 +106,7 @@ impl Client {
         self.call(Operation::GetComps, body::comps(request)).await
     }
 
-    /// Comparable rentals, and in mode `estimate` a rent.
+    /// Comparable rentals; in mode `estimate` also a rent.
     ///
     /// # Errors
     /// As [`Client::lookup`].
@@ -121,12 +121,12 @@ impl Client {
     /// What changed in an area.
     ///
     /// # Errors
-    /// As [`Client::lookup`].
+    /// As [`Client::lookup`], and [`Error::Moment`] for a bound that RFC 3339 cannot express.
     pub async fn updates(
         &self,
         request: &UpdatesRequest,
     ) -> Result<Envelope<UpdatesAnswer>, Error> {
-        self.call(Operation::GetListingUpdates, body::updates(request))
+        self.call(Operation::GetListingUpdates, body::updates(request)?)
             .await
     }
 
@@ -139,7 +139,7 @@ impl Client {
             .await
     }
 
-    /// The account's budgets and their use. Free.
+    /// The account's budgets and usage. Costs nothing.
     ///
     /// # Errors
     /// As [`Client::lookup`].
@@ -165,7 +165,7 @@ impl Client {
                 Error::Transport(cause) if cause.is_connect() => {
                     self.retry.wait_for_connection(attempt)
                 }
-                Error::Transport(_) | Error::Unreadable { .. } => None,
+                Error::Transport(_) | Error::Unreadable { .. } | Error::Moment { .. } => None,
             };
             let Some(wait) = wait else {
                 return Err(error);
