@@ -151,14 +151,17 @@ where
         }
     }
 
-    /// As [`Lent::from`], for callers who may stop waiting before a new connection is made: it is made all the same.
+    /// As [`Lent::from`], for callers who may stop waiting before a new connection is made: it is made all the same, and the place
+    /// is taken for as long.
     #[cfg(feature = "postgres")]
-    pub(crate) async fn patiently(pool: &Pool<C>) -> Result<Self, Fault>
+    pub(crate) async fn patiently<P>(pool: &Pool<C>, place: P) -> Result<(Self, P), Fault>
     where
         C: Send + 'static,
         AsyncDieselConnectionManager<C>: 'static,
+        P: Send + 'static,
     {
-        Ok(Self(Some(lend(pool).await?)))
+        let (lent, place) = lend(pool, place).await?;
+        Ok((Self(Some(lent)), place))
     }
 
     pub(crate) fn connection(&mut self) -> Result<&mut C, Fault> {
@@ -188,23 +191,29 @@ where
 }
 
 /// A connection of a pool, for callers who may stop waiting before a new one is made: it is made all the same, in a task of
-/// its own, and is there for the next caller. Otherwise a server that is slow to greet would never be reached.
+/// its own, and is there for the next caller. Otherwise a server that is slow to greet would never be reached. The caller's place goes
+/// along, so that no more connections are on their way than there are places.
 #[cfg(any(feature = "postgres", feature = "redis"))]
-pub(crate) async fn lend<M>(
+pub(crate) async fn lend<M, P>(
     pool: &deadpool::managed::Pool<M>,
-) -> Result<deadpool::managed::Object<M>, Fault>
+    place: P,
+) -> Result<(deadpool::managed::Object<M>, P), Fault>
 where
     M: deadpool::managed::Manager<Type: Send, Error: fmt::Display + Send> + 'static,
+    P: Send + 'static,
 {
-    let lent = if pool.status().available > 0 {
-        pool.get().await
+    let (lent, place) = if pool.status().available > 0 {
+        (pool.get().await, place)
     } else {
         let pool = pool.clone();
-        tokio::spawn(async move { pool.get().await })
+        tokio::spawn(async move { (pool.get().await, place) })
             .await
             .map_err(|stopped| Fault::Stopped(stopped.to_string()))?
     };
-    lent.map_err(|error| Fault::Connection(error.to_string()))
+    match lent {
+        Ok(lent) => Ok((lent, place)),
+        Err(error) => Err(Fault::Connection(error.to_string())),
+    }
 }
 
 /// A writer's place in the queue, held until the work is done; a reader needs none.

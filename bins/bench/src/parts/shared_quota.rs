@@ -181,6 +181,7 @@ fn options(connections: usize, remember_refusals_for: Duration) -> SharedQuotaOp
         connections,
         answer_within: PATIENCE,
         remember_refusals_for,
+        ..SharedQuotaOptions::default()
     }
 }
 

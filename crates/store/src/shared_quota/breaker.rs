@@ -29,6 +29,11 @@ struct State {
 }
 
 impl Breaker {
+    /// Whether a call would be refused now. Asking costs no probe: whoever has to wait for something else first asks here.
+    pub(super) fn refuses(&self, now: Instant) -> bool {
+        self.troubled.load(Ordering::Acquire) && self.state().probe_at.is_some_and(|at| now < at)
+    }
+
     /// Whether a call may be made now.
     pub(super) fn admits(&self, now: Instant) -> bool {
         if !self.troubled.load(Ordering::Acquire) {
@@ -135,6 +140,21 @@ mod tests {
             breaker.failed(now + 100 * MS);
             assert!(!breaker.admits(now + 499 * MS));
         }
+    }
+
+    #[test]
+    fn asking_whether_it_refuses_uses_up_no_probe() {
+        let start = Instant::now();
+        assert!(!Breaker::default().refuses(start));
+        let breaker = opened(start);
+        assert!(breaker.refuses(start + 499 * MS));
+        for _ in 0..3 {
+            assert!(!breaker.refuses(start + PROBE_EVERY));
+        }
+        assert!(breaker.admits(start + PROBE_EVERY));
+        assert!(breaker.refuses(start + PROBE_EVERY));
+        breaker.answered();
+        assert!(!breaker.refuses(start + PROBE_EVERY));
     }
 
     #[test]

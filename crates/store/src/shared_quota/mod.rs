@@ -1,25 +1,29 @@
 //! Budgets that several instances share: the store decides, by its own clock, and nobody else.
 //!
-//! What PostgreSQL and Redis have in common stands here: a deadline for all of it, no retry, a breaker, and a memory of
-//! refusals that never admits anything. A store that does not answer is an error and never a local count: as many
+//! What PostgreSQL and Redis have in common stands here: a deadline for all of it, nothing sent twice, a breaker, and a memory
+//! of refusals that never admits anything. A store that does not answer is an error and never a local count: as many
 //! instances would grant as many budgets.
 
 #[cfg(any(feature = "postgres", feature = "redis"))]
 mod breaker;
 #[cfg(any(feature = "postgres", feature = "redis"))]
 mod denials;
+mod erased;
 #[cfg(feature = "postgres")]
 mod postgres;
 #[cfg(feature = "redis")]
 mod redis;
 #[cfg(any(feature = "postgres", feature = "redis"))]
 mod shared;
+#[cfg(any(feature = "postgres", feature = "redis"))]
+mod watched;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use brownstone_quota::QuotaStore;
 
+pub(crate) use self::erased::Budgets;
 #[cfg(feature = "postgres")]
 pub use self::postgres::PostgresQuota;
 #[cfg(feature = "redis")]
@@ -35,6 +39,9 @@ pub struct SharedQuotaOptions {
     pub connections: usize,
     /// Longest time to any answer, the wait for a connection included; 100 ms by default.
     pub answer_within: Duration,
+    /// Longest time that a refund waits until it can be sent, 3 s by default: for its turn, for a connection, and for a
+    /// store that is away. It is sent once.
+    pub send_refunds_within: Duration,
     /// How long an account that was refused is refused again without asking, while it still cannot fit; 1 s by default,
     /// zero for never. For as long, at most, another instance's refund is not seen.
     pub remember_refusals_for: Duration,
@@ -45,6 +52,7 @@ impl Default for SharedQuotaOptions {
         Self {
             connections: 8,
             answer_within: Duration::from_millis(100),
+            send_refunds_within: Duration::from_secs(3),
             remember_refusals_for: Duration::from_secs(1),
         }
     }

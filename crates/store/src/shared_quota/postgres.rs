@@ -7,6 +7,7 @@
 
 use std::hash::{BuildHasher, RandomState};
 use std::marker::PhantomData;
+use std::sync::Arc;
 
 use diesel::QueryResult;
 use diesel::pg::Pg;
@@ -15,12 +16,12 @@ use diesel::sql_types::{BigInt, Bool, Nullable, Text};
 use diesel_async::RunQueryDsl;
 use diesel_async::pooled_connection::SetupCallback;
 use diesel_async::pooled_connection::deadpool::Pool;
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::shared::{Answer, Given, Records, Shared, quota_store};
 use super::{SharedQuotaOptions, connect_within};
 use crate::error::{Fault, StoreOpenError};
-use crate::pool::{Database, Lent, PgConn, pool};
+use crate::pool::{Database, Lent, PgConn, pool, turn};
 use crate::store::{Store, StoreOptions};
 
 /// Accounts are dealt out over so many lanes, each of which may use [`LANE_WIDTH`] connections at once.
@@ -86,8 +87,11 @@ impl PostgresQuota {
                     answer_within: connect_within(options),
                 },
             )?,
+            places: Arc::new(Semaphore::new(options.connections.max(1))),
             hasher: RandomState::new(),
-            lanes: (0..LANES).map(|_| Semaphore::new(LANE_WIDTH)).collect(),
+            lanes: (0..LANES)
+                .map(|_| Arc::new(Semaphore::new(LANE_WIDTH)))
+                .collect(),
         };
         Ok(Self(Shared::new(records, store.runner().clone(), options)))
     }
@@ -95,61 +99,90 @@ impl PostgresQuota {
 
 struct PostgresRecords {
     pool: Pool<PgConn>,
+    /// As many as there are connections: whoever holds one never waits for another's.
+    places: Arc<Semaphore>,
     hasher: RandomState,
-    lanes: Box<[Semaphore]>,
+    lanes: Box<[Arc<Semaphore>]>,
+}
+
+/// A place in the account's lane, where there is one, and one among the connections.
+struct Place {
+    _lane: Option<OwnedSemaphorePermit>,
+    connection: Option<OwnedSemaphorePermit>,
+}
+
+/// A connection, and the places that end with it.
+struct Line {
+    lent: Lent<PgConn>,
+    _place: Place,
 }
 
 impl PostgresRecords {
     /// The account's lane: one that is busy does not take all connections.
-    fn lane(&self, account: &str) -> &Semaphore {
+    fn lane(&self, account: &str) -> Arc<Semaphore> {
         // The remainder is below the number of lanes, which fits every integer.
-        &self.lanes[(self.hasher.hash_one(account) % LANES as u64) as usize]
+        self.lanes[(self.hasher.hash_one(account) % LANES as u64) as usize].clone()
     }
+}
 
-    /// One question and its answer, `None` where no row came.
-    async fn ask<K: Kind>(&self, given: &Given) -> Result<Option<Answer>, Fault> {
-        let statement = Statement::<K>::of(given)?;
-        let mut lent = Lent::patiently(&self.pool).await?;
-        let out: Result<Vec<Row>, Fault> = RunQueryDsl::load(statement, lent.connection()?)
-            .await
-            .map_err(Fault::from);
-        lent.end(&out);
-        match out?.into_iter().next() {
-            Some((charged, deficit, last_us, day, spent, now_us)) => {
-                Answer::read(charged, [deficit, last_us, day, spent, now_us]).map(Some)
-            }
-            None => Ok(None),
+/// One question and its answer, `None` where no row came.
+async fn ask<K: Kind>(lent: &mut Lent<PgConn>, given: &Given) -> Result<Option<Answer>, Fault> {
+    let statement = Statement::<K>::of(given)?;
+    let rows: Vec<Row> = RunQueryDsl::load(statement, lent.connection()?).await?;
+    match rows.into_iter().next() {
+        Some((charged, deficit, last_us, day, spent, now_us)) => {
+            Answer::read(charged, [deficit, last_us, day, spent, now_us]).map(Some)
         }
+        None => Ok(None),
     }
 }
 
 impl Records for PostgresRecords {
-    async fn charge(&self, given: &Given) -> Result<Answer, Fault> {
-        // Lanes are never closed.
-        let _turn = self.lane(&given.account).acquire().await;
-        for _ in 0..ATTEMPTS {
-            if let Some(answer) = self.ask::<ChargeIt>(given).await? {
-                return Ok(answer);
-            }
+    type Place = Place;
+    type Line = Line;
+
+    async fn place(&self, locked: Option<&str>) -> Place {
+        // The lane first: who waits for it keeps no connection from others.
+        Place {
+            _lane: turn(locked.map(|account| self.lane(account))).await,
+            connection: turn(Some(self.places.clone())).await,
         }
-        Err(Fault::Missing("quota record"))
     }
 
-    async fn refund(&self, given: &Given) -> Result<(), Fault> {
-        let _turn = self.lane(&given.account).acquire().await;
+    async fn connect(&self, mut place: Place) -> Result<Line, Fault> {
+        let (lent, connection) = Lent::patiently(&self.pool, place.connection.take()).await?;
+        place.connection = connection;
+        Ok(Line {
+            lent,
+            _place: place,
+        })
+    }
+
+    async fn charge(&self, mut line: Line, given: &Given) -> Result<Answer, Fault> {
+        let mut out = Ok(None);
+        for _ in 0..ATTEMPTS {
+            out = ask::<ChargeIt>(&mut line.lent, given).await;
+            if !matches!(out, Ok(None)) {
+                break;
+            }
+        }
+        line.lent.end(&out);
+        out?.ok_or(Fault::Missing("quota record"))
+    }
+
+    async fn refund(&self, mut line: Line, given: &Given) -> Result<(), Fault> {
         let statement = Statement::<RefundIt>::of(given)?;
-        let mut lent = Lent::patiently(&self.pool).await?;
-        let out = RunQueryDsl::execute(statement, lent.connection()?)
+        let out = RunQueryDsl::execute(statement, line.lent.connection()?)
             .await
             .map_err(Fault::from);
-        lent.end(&out);
+        line.lent.end(&out);
         out.map(drop)
     }
 
-    async fn peek(&self, given: &Given) -> Result<Answer, Fault> {
-        self.ask::<PeekAtIt>(given)
-            .await?
-            .ok_or(Fault::Missing("quota record"))
+    async fn peek(&self, mut line: Line, given: &Given) -> Result<Answer, Fault> {
+        let out = ask::<PeekAtIt>(&mut line.lent, given).await;
+        line.lent.end(&out);
+        out?.ok_or(Fault::Missing("quota record"))
     }
 }
 

@@ -15,11 +15,12 @@ use deadpool_redis::redis::{
     AsyncConnectionConfig, Cmd, ConnectionAddr, ConnectionInfo, ErrorKind, IntoConnectionInfo,
     RedisError, Script, ServerErrorKind, cmd,
 };
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::shared::{Answer, Given, Records, Shared, quota_store};
 use super::{SharedQuotaOptions, connect_within};
 use crate::error::{Fault, StoreOpenError};
-use crate::pool::{Runner, lend};
+use crate::pool::{Runner, lend, turn};
 
 /// More sockets than this are no faster: each carries many calls at once.
 const CONNECTIONS_AT_MOST: usize = 4;
@@ -83,7 +84,11 @@ impl RedisQuota {
             .create_timeout(connect_within)
             .build()
             .map_err(|error| StoreOpenError::Pool(error.to_string()))?;
-        Ok(Self(Shared::new(RedisRecords { pool }, runner, options)))
+        let records = RedisRecords {
+            places: Arc::new(Semaphore::new(pool.status().max_size)),
+            pool,
+        };
+        Ok(Self(Shared::new(records, runner, options)))
     }
 }
 
@@ -117,6 +122,14 @@ fn address(url: &str) -> Result<ConnectionInfo, StoreOpenError> {
 
 struct RedisRecords {
     pool: Pool<Lines>,
+    /// As many as there are connections, each held only until the connection is: calls share those.
+    places: Arc<Semaphore>,
+}
+
+/// A connection for one question, and the doubt about it until it was answered.
+struct Sent {
+    connection: MultiplexedConnection,
+    suspicion: Suspicion,
 }
 
 /// Makes connections. They are not asked whether they are well before each use, which would double the round trips: one
@@ -167,13 +180,11 @@ impl Drop for Suspicion {
 }
 
 impl RedisRecords {
-    async fn ask(&self, op: &str, given: &Given) -> Result<Answer, Fault> {
-        // The connection goes back at once: its next user's call is sent behind this one, without waiting for the answer.
-        let (mut connection, suspicion) = {
-            let line = lend(&self.pool).await?;
-            let suspicion = Suspicion(Some(line.broken.clone()));
-            (line.connection.clone(), suspicion)
-        };
+    async fn ask(&self, line: Sent, op: &str, given: &Given) -> Result<Answer, Fault> {
+        let Sent {
+            mut connection,
+            suspicion,
+        } = line;
         let by_hash = invocation("EVALSHA", SCRIPT.get_hash(), op, given);
         let mut reply: Result<Vec<i64>, RedisError> = by_hash.query_async(&mut connection).await;
         if reply.as_ref().is_err_and(is_unknown_script) {
@@ -218,16 +229,32 @@ fn invocation(by: &str, script: &str, op: &str, given: &Given) -> Cmd {
 }
 
 impl Records for RedisRecords {
-    async fn charge(&self, given: &Given) -> Result<Answer, Fault> {
-        self.ask("charge", given).await
+    type Place = Option<OwnedSemaphorePermit>;
+    type Line = Sent;
+
+    async fn place(&self, _: Option<&str>) -> Self::Place {
+        turn(Some(self.places.clone())).await
     }
 
-    async fn refund(&self, given: &Given) -> Result<(), Fault> {
-        self.ask("refund", given).await.map(drop)
+    async fn connect(&self, place: Self::Place) -> Result<Sent, Fault> {
+        // Connection and place go back at once: the next user's call is sent behind this one, without waiting for the answer.
+        let (line, _place) = lend(&self.pool, place).await?;
+        Ok(Sent {
+            connection: line.connection.clone(),
+            suspicion: Suspicion(Some(line.broken.clone())),
+        })
     }
 
-    async fn peek(&self, given: &Given) -> Result<Answer, Fault> {
-        self.ask("peek", given).await
+    async fn charge(&self, line: Sent, given: &Given) -> Result<Answer, Fault> {
+        self.ask(line, "charge", given).await
+    }
+
+    async fn refund(&self, line: Sent, given: &Given) -> Result<(), Fault> {
+        self.ask(line, "refund", given).await.map(drop)
+    }
+
+    async fn peek(&self, line: Sent, given: &Given) -> Result<Answer, Fault> {
+        self.ask(line, "peek", given).await
     }
 }
 

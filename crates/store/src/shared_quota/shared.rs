@@ -1,15 +1,15 @@
-//! What all shared stores have in common: deadline, breaker, memory of refusals, and the answer in the engine's words.
+//! What all shared stores have in common: the memory of refusals, and the answer in the engine's words.
 
 use std::future::Future;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use brownstone_domain::{Clock, Limits, Units};
 use brownstone_quota::{Charge, Decision, Outcome, QuotaUnavailable, Receipt, Record, View};
 
 use super::SharedQuotaOptions;
-use super::breaker::Breaker;
 use super::denials::Denials;
+use super::watched::Watched;
 use crate::error::Fault;
 use crate::pool::Runner;
 
@@ -56,35 +56,58 @@ impl Answer {
 }
 
 /// Where the records are: each question is one round trip that is whole or did not happen.
+///
+/// Before it is sent it waits for a place, which is a matter of this process alone, and then for a connection, which is the
+/// store's too.
 pub(super) trait Records: Send + Sync + 'static {
+    /// A place among those who ask.
+    type Place: Send;
+    /// A connection for one question.
+    type Line: Send;
+
+    /// Waits for a place, however long that takes. `locked` is the account whose record the question locks, if it does.
+    fn place(&self, locked: Option<&str>) -> impl Future<Output = Self::Place> + Send;
+
+    /// A connection: one that rests, or a new one. Nothing of the question is sent yet.
+    fn connect(&self, place: Self::Place)
+    -> impl Future<Output = Result<Self::Line, Fault>> + Send;
+
     /// Charges a cost above 0 that is within both ceilings, if it fits; writes nothing if not.
-    fn charge(&self, given: &Given) -> impl Future<Output = Result<Answer, Fault>> + Send;
+    fn charge(
+        &self,
+        line: Self::Line,
+        given: &Given,
+    ) -> impl Future<Output = Result<Answer, Fault>> + Send;
 
     /// Gives a charge back: what has not refilled since to the minute, all of it to the day while it is the same one.
-    fn refund(&self, given: &Given) -> impl Future<Output = Result<(), Fault>> + Send;
+    fn refund(
+        &self,
+        line: Self::Line,
+        given: &Given,
+    ) -> impl Future<Output = Result<(), Fault>> + Send;
 
     /// The record as it stands.
-    fn peek(&self, given: &Given) -> impl Future<Output = Result<Answer, Fault>> + Send;
+    fn peek(
+        &self,
+        line: Self::Line,
+        given: &Given,
+    ) -> impl Future<Output = Result<Answer, Fault>> + Send;
 }
 
 /// What all shared stores have in common.
 pub(super) struct Shared<R> {
-    records: Arc<R>,
+    store: Arc<Watched<R>>,
     runner: Runner,
-    breaker: Arc<Breaker>,
     denials: Denials,
-    answer_within: Duration,
     pub(super) clock: Option<Arc<dyn Clock>>,
 }
 
 impl<R: Records> Shared<R> {
     pub(super) fn new(records: R, runner: Runner, options: &SharedQuotaOptions) -> Self {
         Self {
-            records: Arc::new(records),
+            store: Arc::new(Watched::new(records, options)),
             runner,
-            breaker: Arc::default(),
             denials: Denials::new(options.remember_refusals_for),
-            answer_within: options.answer_within,
             clock: None,
         }
     }
@@ -96,30 +119,16 @@ impl<R: Records> Shared<R> {
     /// Asks once, within the deadline. The question runs to its end even where its caller leaves.
     async fn ask<T, F>(
         &self,
-        question: impl FnOnce(Arc<R>) -> F + Send,
+        question: impl FnOnce(Arc<Watched<R>>) -> F + Send,
     ) -> Result<T, QuotaUnavailable>
     where
         T: Send + 'static,
         F: Future<Output = Result<T, Fault>> + Send + 'static,
     {
-        if !self.breaker.admits(Instant::now()) {
-            return Err(QuotaUnavailable::silent(
-                "the store did not answer before and is left alone for half a second",
-            ));
-        }
-        let work = question(self.records.clone());
-        let (breaker, within) = (self.breaker.clone(), self.answer_within);
+        // Asked before a task is made for it: a store that is away costs microseconds.
+        self.store.reachable().map_err(QuotaUnavailable::silent)?;
         self.runner
-            .briefly(async move {
-                let out = tokio::time::timeout(within, work)
-                    .await
-                    .unwrap_or(Err(Fault::Silent(within)));
-                match &out {
-                    Ok(_) => breaker.answered(),
-                    Err(_) => breaker.failed(Instant::now()),
-                }
-                out
-            })
+            .briefly(question(self.store.clone()))
             .await
             .map_err(QuotaUnavailable::silent)
     }
@@ -130,8 +139,11 @@ impl<R: Records> Shared<R> {
             clock_us: self.clock_us(),
             ..Given::default()
         };
-        self.ask(|records| async move { records.peek(&given).await })
-            .await
+        self.ask(|store| async move {
+            let records = store.records();
+            store.ask(None, |line| records.peek(line, &given)).await
+        })
+        .await
     }
 
     pub(super) async fn charge(
@@ -167,7 +179,12 @@ impl<R: Records> Shared<R> {
             record,
             now_us,
         } = self
-            .ask(|records| async move { records.charge(&given).await })
+            .ask(|store| async move {
+                let records = store.records();
+                store
+                    .ask(Some(&given.account), |line| records.charge(line, &given))
+                    .await
+            })
             .await?;
         let answered_at = Instant::now();
         if charged {
@@ -207,10 +224,14 @@ impl<R: Records> Shared<R> {
             charged_day: day,
             clock_us: self.clock_us(),
         };
-        // Sent once: a refund that is lost is safe, a second one is not.
+        // Sent once: a refund that is lost is safe, a second one is not. It waits where it cannot be sent, and goes on without its
+        // caller.
+        let store = self.store.clone();
         let out = self
-            .ask(|records| async move { records.refund(&given).await })
-            .await;
+            .runner
+            .briefly(async move { store.give_back(&given).await })
+            .await
+            .map_err(QuotaUnavailable::silent);
         self.denials.refunded(receipt.account());
         out
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use brownstone_domain::{Limits, Units};
-use brownstone_quota::{Decision, QuotaStore, QuotaUnavailable};
+use brownstone_quota::{Decision, QuotaStore, QuotaUnavailable, Receipt};
 use brownstone_store::SharedQuotaOptions;
 use tokio::task::JoinSet;
 
@@ -314,4 +314,114 @@ pub(crate) async fn refusals_are_remembered_until_a_refund(place: &Place) {
         store.refund(receipt).await.expect("an answer");
     }
     assert!(!refused().await);
+}
+
+/// Charges a unit, so often; on a machine that is busy with other tests a charge may take more than one call.
+async fn receipts(store: &dyn QuotaStore, account: &str, count: usize) -> Vec<Receipt> {
+    let limits = Limits::new(10_000, 10_000).expect("within range");
+    let mut receipts = Vec::new();
+    while receipts.len() < count {
+        if let Ok(Decision::Admitted { receipt, .. }) =
+            store.charge(account, Units::new(1), limits).await
+        {
+            receipts.push(receipt);
+        }
+    }
+    receipts
+}
+
+/// Far more than can be under way for one account within the time of one answer, on a wire that takes its time.
+pub(crate) async fn a_burst_of_refunds_of_one_account_loses_none_and_shuts_out_nobody(
+    place: &Place,
+) {
+    const CALLS: usize = 128;
+    let slow = Wire::Slow(Duration::from_millis(5));
+    let mut lost = usize::MAX;
+    // What is measured is this machine's too: it may try again.
+    for _ in 0..8 {
+        let (proxy, store) = behind(place, &SharedQuotaOptions::default()).await;
+        let (account, other) = (fresh("burst"), fresh("bystander"));
+        let receipts = receipts(&*store, &account, CALLS).await;
+        proxy.set(slow);
+        let mut refunds = JoinSet::new();
+        for receipt in receipts {
+            let store = store.clone();
+            refunds.spawn(async move { store.refund(receipt).await });
+        }
+        let mut shut_out = 0;
+        while !refunds.is_empty() {
+            shut_out += usize::from(charge(&*store, &other).await.is_err());
+            while let Some(done) = refunds.try_join_next() {
+                // A lost one is seen in what is used.
+                let _ = done.expect("no panic");
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        proxy.set(Wire::Well);
+        lost = usize::try_from(used(place, &account).await).expect("few") + shut_out;
+        if lost == 0 {
+            break;
+        }
+    }
+    assert_eq!(lost, 0);
+}
+
+pub(crate) async fn a_refund_waits_for_a_store_that_is_away_and_is_made_once(place: &Place) {
+    let options = SharedQuotaOptions {
+        answer_within: Duration::from_secs(10),
+        send_refunds_within: Duration::from_secs(20),
+        ..SharedQuotaOptions::default()
+    };
+    let (proxy, store) = behind(place, &options).await;
+    let account = fresh("waits");
+    let mut receipts = receipts(&*store, &account, 2).await;
+    proxy.set(Wire::Down);
+    for _ in 0..10 {
+        charge(&*store, &account)
+            .await
+            .expect_err("nobody is there");
+    }
+    let refund = tokio::spawn({
+        let (store, receipt) = (store.clone(), receipts.pop().expect("two"));
+        async move { store.refund(receipt).await }
+    });
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    assert!(!refund.is_finished(), "it was not sent and not given up");
+    proxy.set(Wire::Well);
+    refund.await.expect("no panic").expect("sent in the end");
+    assert_eq!(used(place, &account).await, 1);
+}
+
+pub(crate) async fn a_refund_that_cannot_be_sent_is_given_up_in_the_end(place: &Place) {
+    let options = SharedQuotaOptions {
+        send_refunds_within: Duration::from_millis(500),
+        ..SharedQuotaOptions::default()
+    };
+    let (proxy, store) = behind(place, &options).await;
+    let account = fresh("given-up");
+    let receipts = receipts(&*store, &account, 1).await;
+    proxy.set(Wire::Down);
+    for receipt in receipts {
+        store.refund(receipt).await.expect_err("nobody is there");
+    }
+}
+
+pub(crate) async fn a_refund_whose_fate_is_not_known_is_never_sent_again(place: &Place) {
+    let (proxy, store) = behind(place, &SharedQuotaOptions::default()).await;
+    let account = fresh("fate");
+    let mut receipts = receipts(&*store, &account, 3).await;
+    // The first refund of a connection may have to introduce its statement.
+    let first = receipts.pop().expect("three");
+    store.refund(first).await.expect("an answer");
+    let before = used(place, &account).await;
+    let asked = proxy.questions();
+    proxy.set(Wire::Mute);
+    let second = receipts.pop().expect("two");
+    store.refund(second).await.expect_err("nobody answers");
+    assert!(proxy.questions() - asked <= 1, "sent once");
+    proxy.set(Wire::Well);
+    until_it_answers(&*store).await;
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    let given_back = before - used(place, &account).await;
+    assert!(given_back <= 1, "{given_back}");
 }

@@ -69,5 +69,9 @@ each! {
         a_store_that_dies_during_calls_fails_them_at_once
         a_busy_account_does_not_keep_others_waiting
         callers_who_leave_break_nothing
-        refusals_are_remembered_until_a_refund;
+        refusals_are_remembered_until_a_refund
+        a_burst_of_refunds_of_one_account_loses_none_and_shuts_out_nobody
+        a_refund_waits_for_a_store_that_is_away_and_is_made_once
+        a_refund_that_cannot_be_sent_is_given_up_in_the_end
+        a_refund_whose_fate_is_not_known_is_never_sent_again;
 }
