@@ -157,6 +157,26 @@ async fn each_way_of_failing_is_an_error_of_its_source_and_a_success_of_the_call
     }
 }
 
+/// The building's report is whole; what belongs to the unit alone cannot be had now, so this one answer is partial.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_without_the_units_own_lot_is_partial_and_the_report_stays() {
+    let server = Server::sample().await;
+    let building = server.lookup(SMALL).await;
+    assert_eq!(cache(&building).0, "ok");
+    server.set_fault("p8u6-a6it", "error").await;
+    server.set_clock(START + Duration::hours(1));
+    let unit = server.lookup("700 Brook Avenue Apt 4C, Bronx").await;
+    let sources = unit.data()["sources"].as_object().expect("sources");
+    assert!(sources.values().any(|entry| entry["status"] == "error"));
+    assert_eq!(
+        cache(&unit),
+        ("partial", "2026-11-27T12:00:00Z", "2026-11-27T13:10:00Z")
+    );
+    let again = server.lookup(SMALL).await;
+    assert_eq!(again.data()["cache"], building.data()["cache"]);
+    assert_eq!(again.data()["sources"], building.data()["sources"]);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn when_no_source_answers_the_call_is_502_free_and_not_tried_again_at_once() {
     let server = Server::sample().await;

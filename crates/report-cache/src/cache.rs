@@ -13,11 +13,13 @@ use tokio::sync::{Semaphore, watch};
 
 use crate::{
     hot::{self, Hot, HotReports},
-    lifecycle::{RegistryView, Step, lifecycle, serves_until},
+    lifecycle::{RegistryView, Step, lifecycle, serves_until, to_micros},
     ready::ReadyReport,
     stored::{StoredReport, storage_key},
     traits::{Lease, ReportStore},
 };
+
+mod silence;
 
 /// Which sources an assembly asks.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -306,9 +308,7 @@ impl Inner {
         if let Found::Served(report) = self.find(&key).await? {
             return Ok((KEPT, report));
         }
-        if let Some(until) = self.failed.get(&key)
-            && self.clock.now() < until
-        {
+        if self.is_left_alone(&key).await? {
             return Err(CacheError::NothingAnswered);
         }
         let Ok(_place) = self.assemblies.try_acquire() else {
@@ -331,16 +331,11 @@ impl Inner {
                     return Ok((KEPT, report));
                 }
                 Ok(Found::Due(kept, wanted)) if held => {
-                    let kind = match kept {
-                        Some(_) => "completed",
-                        None => "assembled",
-                    };
-                    let begun = tokio::time::Instant::now();
-                    let outcome = self.assemble_renewing(&name, key, kept, wanted, &*assembler);
-                    let outcome = outcome.await;
-                    crate::metrics::assembled(kind, begun.elapsed());
+                    let made = self
+                        .assemble_held(&name, key, kept, wanted, &*assembler)
+                        .await;
                     self.release(&name).await;
-                    return outcome.map(|report| (kind, report));
+                    return made;
                 }
                 Ok(Found::Due(..)) => {}
                 Err(error) => {
@@ -357,9 +352,36 @@ impl Inner {
         }
     }
 
+    /// Assembles under the lease, unless whoever held it before found that nobody answers.
+    async fn assemble_held(
+        &self,
+        name: &str,
+        key: ReportKey,
+        kept: Option<Box<StoredReport>>,
+        wanted: Wanted,
+        assembler: &dyn Assembler,
+    ) -> Result<(&'static str, Arc<ReadyReport>), CacheError> {
+        if self.is_left_alone(&key).await? {
+            return Err(CacheError::NothingAnswered);
+        }
+        let kind = match kept {
+            Some(_) => "completed",
+            None => "assembled",
+        };
+        let begun = tokio::time::Instant::now();
+        let outcome = self
+            .assemble_renewing(name, key, kept, wanted, assembler)
+            .await;
+        crate::metrics::assembled(kind, begun.elapsed());
+        if matches!(outcome, Err(CacheError::NothingAnswered)) {
+            self.leave_alone(&key).await;
+        }
+        outcome.map(|report| (kind, report))
+    }
+
     async fn release(&self, name: &str) {
         if let Err(error) = self.lease.release(name, &self.holder).await {
-            tracing::warn!(%error, "could not give up the lease of an assembly; it ends by itself");
+            tracing::warn!(%error, "could not give up a lease; it ends by itself");
         }
     }
 
@@ -428,11 +450,7 @@ impl Inner {
         let assembly = assembler
             .assemble(wanted, kept.as_ref().map(|report| &report.building))
             .await;
-        // Kept to the microsecond, so shown to the microsecond: before a restart and after.
-        let now = self.clock.now();
-        let now = now
-            .replace_nanosecond(now.microsecond() * 1_000)
-            .unwrap_or(now);
+        let now = to_micros(self.clock.now());
         let report = match kept {
             Some(mut report) => {
                 report.merge(assembly.entries, now);

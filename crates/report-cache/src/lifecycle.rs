@@ -78,6 +78,13 @@ pub struct Life {
     asked_under: u64,
 }
 
+/// Moments are kept to the microsecond, so shown to the microsecond: before a restart and after.
+pub(crate) fn to_micros(moment: OffsetDateTime) -> OffsetDateTime {
+    moment
+        .replace_nanosecond(moment.microsecond() * 1_000)
+        .unwrap_or(moment)
+}
+
 /// What to do with a report.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Step {
@@ -142,6 +149,16 @@ impl Life {
             cached_at: self.first_assembled_at,
             refresh_available_at,
             status,
+        }
+    }
+
+    /// `cache` of one answer in which sources that the report has are `error`, since they could not be had `now`.
+    pub fn cache_info_of_partial(&self, now: OffsetDateTime) -> CacheInfo {
+        let kept = self.cache_info();
+        CacheInfo {
+            status: CacheStatus::Partial,
+            refresh_available_at: (to_micros(now) + PARTIAL_WAIT).min(kept.refresh_available_at),
+            ..kept
         }
     }
 

@@ -10,6 +10,7 @@ use bytes::Bytes;
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize, Serializer, ser::SerializeMap};
 use serde_json::value::RawValue;
+use time::OffsetDateTime;
 
 use crate::{
     lifecycle::{Life, RegistryView},
@@ -71,7 +72,7 @@ struct Members {
     bin: Box<RawValue>,
     canonical_path: Box<RawValue>,
     sources: IndexMap<String, Box<RawValue>>,
-    cache: Box<RawValue>,
+    cache: CacheInfo,
 }
 
 /// The members of an object, without its braces: they stand inside another. In memory of their own size: what grew by doubling may
@@ -121,17 +122,23 @@ impl ReadyReport {
         Ok(bytes)
     }
 
-    /// The members with `keys` shown as `error`: for one answer that cannot have those sources. The report itself stays.
+    /// The members with `keys` shown as `error`: for one answer that cannot have those sources now. Such an answer is partial as one of a
+    /// report whose sources erred now, and may be complete as soon. The report itself stays.
     ///
     /// # Errors
     /// When the members cannot be read or written.
-    pub fn with_errors(&self, keys: &HashSet<&str>) -> Result<Bytes, serde_json::Error> {
+    pub fn with_errors(
+        &self,
+        keys: &HashSet<&str>,
+        now: OffsetDateTime,
+    ) -> Result<Bytes, serde_json::Error> {
         let object = [b"{", &*self.tail, b"}"].concat();
         let mut all: Members = serde_json::from_slice(&object)?;
         let error = SourceEntry::without_data(brownstone_domain::SourceStatus::Error);
         for (key, entry) in &mut all.sources {
             if keys.contains(key.as_str()) {
                 *entry = serde_json::value::to_raw_value(&error)?;
+                all.cache = self.life.cache_info_of_partial(now);
             }
         }
         serde_json::to_vec(&all).map(|object| members(&object))

@@ -51,6 +51,9 @@ pub trait Lease: Send + Sync {
         now: Option<OffsetDateTime>,
     ) -> Result<bool, StorageError>;
 
+    /// Whether anybody holds the lease. Takes nothing.
+    async fn is_held(&self, name: &str, now: Option<OffsetDateTime>) -> Result<bool, StorageError>;
+
     /// Gives the lease up if it is `holder`'s.
     async fn release(&self, name: &str, holder: &str) -> Result<(), StorageError>;
 }

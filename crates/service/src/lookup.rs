@@ -53,6 +53,7 @@ pub struct Lookups {
     registry: Registry,
     directory: Arc<Directory>,
     live_calls: Arc<MemoryQuota>,
+    clock: Arc<dyn Clock>,
     units: UnitLots,
     comps: Option<Comps>,
     rentals: Option<Rentals>,
@@ -75,7 +76,8 @@ impl Lookups {
             registry,
             units: UnitLots::new(Arc::clone(&directory)),
             directory,
-            live_calls: Arc::new(MemoryQuota::new(clock)),
+            live_calls: Arc::new(MemoryQuota::new(Arc::clone(&clock))),
+            clock,
             comps: None,
             rentals: None,
             sample,
@@ -226,7 +228,9 @@ impl Lookups {
                         .into(),
                 );
                 let keys: HashSet<&str> = self.registry.unit_lot_keys().collect();
-                tail = report.with_errors(&keys).map_err(Failure::internal)?;
+                tail = report
+                    .with_errors(&keys, self.clock.now())
+                    .map_err(Failure::internal)?;
                 packed = None;
             }
         }

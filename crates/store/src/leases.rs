@@ -70,6 +70,20 @@ impl Lease for Store {
         Ok(changed == 1)
     }
 
+    async fn is_held(&self, name: &str, now: Option<OffsetDateTime>) -> Result<bool, StorageError> {
+        let name = name.to_owned();
+        let held: Option<String> = reading!(self, |connection| {
+            Ok(leases::table
+                .filter(leases::name.eq(name))
+                .filter(leases::ends_at.gt(StoreTime::now(now)))
+                .select(leases::name)
+                .first(connection)
+                .await
+                .optional()?)
+        })?;
+        Ok(held.is_some())
+    }
+
     async fn release(&self, name: &str, holder: &str) -> Result<(), StorageError> {
         let (name, holder) = (name.to_owned(), holder.to_owned());
         Ok(stating!(self, relaxed, |connection| {

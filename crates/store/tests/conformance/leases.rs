@@ -79,6 +79,24 @@ pub(crate) async fn only_the_holder_gives_a_lease_up(store: &Held) {
     assert!(!acquire(store, "a", NOW).await);
 }
 
+pub(crate) async fn whether_a_lease_is_held_is_seen_without_taking_it(store: &Held) {
+    let held = async |now| {
+        let held = store.is_held("report", now).await;
+        held.expect("an answer")
+    };
+    assert!(!held(Some(NOW)).await, "there is none");
+    assert!(acquire(store, "a", NOW).await);
+    assert!(held(Some(NOW + TTL - MICRO)).await);
+    assert!(!held(Some(NOW + TTL)).await, "it has ended");
+    assert!(acquire(store, "b", NOW + TTL).await, "nobody took it");
+    // By the store's own clock.
+    let taken = store.acquire("report", "b", TTL, None).await;
+    assert!(taken.expect("an answer"));
+    assert!(held(None).await);
+    store.release("report", "b").await.expect("an answer");
+    assert!(!held(None).await);
+}
+
 pub(crate) async fn the_stores_clock_decides_where_no_time_is_given(store: &Held) {
     let ask = async |holder: &str, ttl| {
         store

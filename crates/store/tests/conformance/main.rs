@@ -88,6 +88,7 @@ conformance! {
         a_renewal_extends_and_needs_a_lease_that_lasts
         a_lost_lease_is_not_renewed
         only_the_holder_gives_a_lease_up
+        whether_a_lease_is_held_is_seen_without_taking_it
         the_stores_clock_decides_where_no_time_is_given
         the_longest_time_is_no_error
         forty_who_race_for_a_free_lease_are_one_holder

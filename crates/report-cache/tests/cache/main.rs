@@ -1,262 +1,13 @@
 //! The cache as its callers see it, over storage in memory and a clock in the test's hand.
 
-use std::{
-    collections::{HashMap, HashSet},
-    sync::{
-        Arc, Mutex,
-        atomic::{AtomicUsize, Ordering},
-    },
-    time::Duration,
-};
+mod doubles;
 
-use async_trait::async_trait;
-use brownstone_domain::{
-    Borough, Building, CacheStatus, Clock, ManualClock, MatchedBy, ReportKey, SourceData,
-    SourceEntry, SourceStatus,
-};
-use brownstone_report_cache::{
-    Assembler, Assembly, CacheConfig, CacheError, Lease, RegistryView, ReportCache, ReportStore,
-    StorageError, Wanted,
-};
-use time::{OffsetDateTime, macros::datetime};
-use tokio::sync::{Notify, Semaphore};
+use std::{collections::HashSet, sync::Arc, time::Duration};
 
-/// Storage that several caches can share, as instances share a database.
-#[derive(Default)]
-struct Shelf {
-    bodies: Mutex<HashMap<String, (Vec<u8>, OffsetDateTime)>>,
-    leases: Mutex<HashMap<String, (String, tokio::time::Instant)>>,
-}
+use brownstone_domain::{CacheStatus, Clock, ManualClock, ReportKey};
+use brownstone_report_cache::{CacheConfig, CacheError, Lease as _, RegistryView, ReportCache};
 
-fn lost(shelf: &Shelf) -> Option<Vec<u8>> {
-    shelf
-        .bodies
-        .lock()
-        .unwrap()
-        .values()
-        .next()
-        .map(|(body, _)| body.clone())
-}
-
-#[async_trait]
-impl ReportStore for Shelf {
-    async fn load(&self, key: &str) -> Result<Option<Vec<u8>>, StorageError> {
-        Ok(self
-            .bodies
-            .lock()
-            .unwrap()
-            .get(key)
-            .map(|(body, _)| body.clone()))
-    }
-
-    async fn save(
-        &self,
-        key: &str,
-        body: &[u8],
-        expires_at: OffsetDateTime,
-    ) -> Result<(), StorageError> {
-        self.bodies
-            .lock()
-            .unwrap()
-            .insert(key.into(), (body.to_vec(), expires_at));
-        Ok(())
-    }
-
-    async fn purge(&self, before: OffsetDateTime) -> Result<u64, StorageError> {
-        let mut bodies = self.bodies.lock().unwrap();
-        let all = bodies.len();
-        bodies.retain(|_, (_, expires_at)| *expires_at >= before);
-        Ok((all - bodies.len()) as u64)
-    }
-}
-
-#[async_trait]
-impl Lease for Shelf {
-    async fn acquire(
-        &self,
-        name: &str,
-        holder: &str,
-        ttl: Duration,
-        _: Option<OffsetDateTime>,
-    ) -> Result<bool, StorageError> {
-        let now = tokio::time::Instant::now();
-        let mut leases = self.leases.lock().unwrap();
-        match leases.get(name) {
-            Some((other, until)) if other != holder && *until > now => Ok(false),
-            _ => {
-                leases.insert(name.into(), (holder.into(), now + ttl));
-                Ok(true)
-            }
-        }
-    }
-
-    async fn renew(
-        &self,
-        name: &str,
-        holder: &str,
-        ttl: Duration,
-        _: Option<OffsetDateTime>,
-    ) -> Result<bool, StorageError> {
-        let now = tokio::time::Instant::now();
-        let mut leases = self.leases.lock().unwrap();
-        match leases.get_mut(name) {
-            Some((owner, until)) if owner == holder && *until > now => {
-                *until = now + ttl;
-                Ok(true)
-            }
-            _ => Ok(false),
-        }
-    }
-
-    async fn release(&self, name: &str, holder: &str) -> Result<(), StorageError> {
-        self.leases
-            .lock()
-            .unwrap()
-            .retain(|n, (owner, _)| n != name || owner != holder);
-        Ok(())
-    }
-}
-
-/// Sources that fail when told to, and remember what they were asked.
-struct City {
-    failing: Mutex<HashSet<String>>,
-    /// Sources whose licence does not cover the building.
-    gated: Mutex<HashSet<String>>,
-    asked: Mutex<Vec<Vec<String>>>,
-    gate: Semaphore,
-    started: Notify,
-    runs: AtomicUsize,
-    panics: Mutex<bool>,
-}
-
-const SOURCES: [&str; 3] = ["nyc_ecb", "nyc_dob", "nyc_pluto"];
-
-impl City {
-    fn open() -> Arc<Self> {
-        let city = Self::closed();
-        city.gate.add_permits(Semaphore::MAX_PERMITS / 2);
-        city
-    }
-
-    /// Assemblies start and then wait until the test adds permits.
-    fn closed() -> Arc<Self> {
-        Arc::new(Self {
-            failing: Mutex::default(),
-            gated: Mutex::default(),
-            asked: Mutex::default(),
-            gate: Semaphore::new(0),
-            started: Notify::new(),
-            runs: AtomicUsize::new(0),
-            panics: Mutex::new(false),
-        })
-    }
-
-    fn fail(&self, sources: &[&str]) {
-        *self.failing.lock().unwrap() = sources.iter().map(ToString::to_string).collect();
-    }
-
-    fn runs(&self) -> usize {
-        self.runs.load(Ordering::SeqCst)
-    }
-}
-
-#[async_trait]
-impl Assembler for City {
-    async fn assemble(&self, wanted: Wanted, _: Option<&Building>) -> Assembly {
-        let run = self.runs.fetch_add(1, Ordering::SeqCst) + 1;
-        self.started.notify_one();
-        self.gate.acquire().await.unwrap().forget();
-        assert!(!*self.panics.lock().unwrap(), "told to break");
-        let asked: Vec<String> = match wanted {
-            Wanted::All => SOURCES.iter().map(ToString::to_string).collect(),
-            Wanted::Only(some) => some,
-        };
-        self.asked.lock().unwrap().push(asked.clone());
-        let failing = self.failing.lock().unwrap().clone();
-        let gated = self.gated.lock().unwrap().clone();
-        let entries = asked
-            .into_iter()
-            .map(|key| {
-                let entry = if failing.contains(&key) {
-                    SourceEntry::without_data(SourceStatus::Error)
-                } else if gated.contains(&key) {
-                    SourceEntry::without_data(SourceStatus::Gated)
-                } else {
-                    let mut data = SourceData {
-                        records: vec![],
-                        record_count: 0,
-                        records_truncated: false,
-                        matched_by: MatchedBy::Bin,
-                        source_url: "https://example.com".into(),
-                        source_updated_at: None,
-                        stale: None,
-                        summary: vec![],
-                    };
-                    data.summarise("run", &run).unwrap();
-                    SourceEntry::ok(&data).unwrap()
-                };
-                (key, entry)
-            })
-            .collect();
-        Assembly {
-            building: building(),
-            entries,
-        }
-    }
-}
-
-fn building() -> Building {
-    Building {
-        bbl: Some("1018890001".parse().unwrap()),
-        bin: Some("1057127".parse().unwrap()),
-        house_number: Some("280".into()),
-        street: Some("RIVERSIDE DRIVE".into()),
-        borough: Borough::Manhattan,
-        city: "New York".into(),
-        zip: Some("10025".parse().unwrap()),
-        neighborhood: None,
-        latitude: None,
-        longitude: None,
-        buildings_on_lot: Some(1),
-    }
-}
-
-fn key() -> ReportKey {
-    ReportKey {
-        bbl: building().bbl,
-        bin: building().bin,
-        unit_bbl: None,
-    }
-}
-
-const START: OffsetDateTime = datetime!(2026-11-27 12:00 UTC);
-
-fn cache_over(shelf: &Arc<Shelf>, clock: &Arc<ManualClock>, holder: &str) -> ReportCache {
-    cache_with(shelf, clock, holder, &SOURCES.map(|key| (key, false)))
-}
-
-fn cache_with(
-    shelf: &Arc<Shelf>,
-    clock: &Arc<ManualClock>,
-    holder: &str,
-    registry: &[(&str, bool)],
-) -> ReportCache {
-    ReportCache::new(
-        Arc::<Shelf>::clone(shelf),
-        Arc::<Shelf>::clone(shelf),
-        Arc::<ManualClock>::clone(clock) as Arc<dyn Clock>,
-        RegistryView::new(registry.iter().map(|(key, gated)| (*key, *gated))),
-        holder.into(),
-        CacheConfig::default(),
-    )
-}
-
-fn setup() -> (Arc<Shelf>, Arc<ManualClock>, ReportCache) {
-    let shelf = Arc::<Shelf>::default();
-    let clock = Arc::new(ManualClock::at(START));
-    let cache = cache_over(&shelf, &clock, "one");
-    (shelf, clock, cache)
-}
+use crate::doubles::{City, SOURCES, START, Shelf, cache_over, cache_with, key, lost, setup};
 
 #[tokio::test]
 async fn two_hundred_callers_make_one_assembly() {
@@ -588,7 +339,9 @@ async fn expired_reports_are_dropped() {
 async fn an_answer_that_cannot_have_a_source_shows_it_as_error_and_leaves_the_rest_to_the_letter() {
     let (_, _, cache) = setup();
     let report = cache.get_or_assemble(key(), City::open()).await.unwrap();
-    let changed = report.with_errors(&HashSet::from(["nyc_dob"])).unwrap();
+    let changed = report
+        .with_errors(&HashSet::from(["nyc_dob"]), START)
+        .unwrap();
     let changed = String::from_utf8(changed.to_vec()).unwrap();
     let whole = String::from_utf8(report.tail.to_vec()).unwrap();
     assert!(
@@ -597,6 +350,83 @@ async fn an_answer_that_cannot_have_a_source_shows_it_as_error_and_leaves_the_re
     );
     let (before, _) = whole.split_once("\"nyc_dob\"").unwrap();
     assert!(changed.starts_with(before), "{changed}");
-    let (_, after) = whole.split_once("\"nyc_pluto\"").unwrap();
-    assert!(changed.ends_with(after), "{changed}");
+    let between = |text: &str| {
+        let (_, after) = text.split_once("\"nyc_pluto\"").unwrap();
+        after.split_once("\"cache\"").unwrap().0.to_owned()
+    };
+    assert_eq!(between(&changed), between(&whole));
+}
+
+#[tokio::test]
+async fn an_answer_that_cannot_have_a_source_is_partial_for_ten_minutes_at_most() {
+    let (_, clock, cache) = setup();
+    let report = cache.get_or_assemble(key(), City::open()).await.unwrap();
+    let info = |keys: &[&'static str], now| {
+        let tail = report
+            .with_errors(&keys.iter().copied().collect(), now)
+            .unwrap();
+        let text = format!("{{{}}}", String::from_utf8(tail.to_vec()).unwrap());
+        let data: serde_json::Value = serde_json::from_str(&text).unwrap();
+        data["cache"].clone()
+    };
+    clock.advance(time::Duration::days(1));
+    let partial = info(&["nyc_dob"], clock.now());
+    assert_eq!(
+        partial,
+        serde_json::json!({
+            "cached_at": "2026-11-27T12:00:00Z",
+            "refresh_available_at": "2026-11-28T12:10:00Z",
+            "status": "partial",
+        })
+    );
+    // Never past the report's end.
+    let late = START + time::Duration::days(7) - time::Duration::minutes(1);
+    let partial = info(&["nyc_dob"], late);
+    assert_eq!(partial["refresh_available_at"], "2026-12-04T12:00:00Z");
+    // Where nothing is missing it is what it was, and the report itself is.
+    assert_eq!(info(&[], clock.now())["status"], "ok");
+    assert_eq!(report.life.cache_info().status, CacheStatus::Ok);
+}
+
+#[tokio::test(start_paused = true)]
+async fn when_no_source_answered_no_instance_asks_for_thirty_seconds() {
+    let (shelf, clock, one) = setup();
+    let two = cache_over(&shelf, &clock, "two");
+    let city = City::closed();
+    city.fail(&SOURCES);
+    let ask = |cache: &ReportCache| {
+        let (cache, city) = (cache.clone(), Arc::<City>::clone(&city));
+        tokio::spawn(async move { cache.get_or_assemble(key(), city).await })
+    };
+    let first = ask(&one);
+    city.started.notified().await;
+    // One that waits for the other's assembly, and one that comes after it.
+    let waiting = ask(&two);
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    city.gate.add_permits(10);
+    for asked in [first, waiting, ask(&two)] {
+        assert_eq!(
+            asked.await.unwrap().unwrap_err(),
+            CacheError::NothingAnswered
+        );
+    }
+    assert_eq!(city.runs(), 1);
+    city.fail(&[]);
+    tokio::time::sleep(Duration::from_secs(30)).await;
+    ask(&two).await.unwrap().unwrap();
+    assert_eq!(city.runs(), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_wait_after_no_source_answered_outlasts_the_instance_that_asked() {
+    let (shelf, clock, one) = setup();
+    let city = City::open();
+    city.fail(&SOURCES);
+    let outcome = one.get_or_assemble(key(), Arc::<City>::clone(&city) as _);
+    assert_eq!(outcome.await.unwrap_err(), CacheError::NothingAnswered);
+    drop(one);
+    let next = cache_over(&shelf, &clock, "next");
+    let outcome = next.get_or_assemble(key(), Arc::<City>::clone(&city) as _);
+    assert_eq!(outcome.await.unwrap_err(), CacheError::NothingAnswered);
+    assert_eq!(city.runs(), 1);
 }
