@@ -9,10 +9,31 @@ use diesel::upsert::excluded;
 use diesel_async::RunQueryDsl;
 use time::OffsetDateTime;
 
+use crate::error::Unavailable;
 use crate::moment::StoreTime;
-use crate::pool::stating;
+use crate::pool::{reading, stating};
 use crate::schema::leases;
 use crate::store::Store;
+
+/// How long a lease that ended stays, for whoever looks into what happened.
+const ENDED_STAY_FOR: Duration = Duration::from_hours(24);
+
+impl Store {
+    /// Drops leases that ended more than a day ago: nobody gave them up, since their holder died or let them end by themselves. Returns how
+    /// many went. The store's clock decides; `now` is for tests only and `None` otherwise.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn purge_leases(&self, now: Option<OffsetDateTime>) -> Result<u64, Unavailable> {
+        let gone: usize = stating!(self, relaxed, |connection| {
+            let ended = leases::ends_at.lt(StoreTime::before(ENDED_STAY_FOR, now));
+            Ok(diesel::delete(leases::table.filter(ended))
+                .execute(connection)
+                .await?)
+        })?;
+        Ok(u64::try_from(gone).unwrap_or(u64::MAX))
+    }
+}
 
 #[async_trait]
 impl Lease for Store {

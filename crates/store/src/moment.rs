@@ -121,7 +121,7 @@ mod postgres {
     }
 }
 
-/// "Now" by the store's clock, or some time after it, as an expression in a statement.
+/// "Now" by the store's clock, or some time after or before it, as an expression in a statement.
 ///
 /// PostgreSQL's own clock where several instances share it; the system's on SQLite, which one machine has to itself.
 /// A test hands in its own moment.
@@ -148,6 +148,23 @@ impl StoreTime {
             given: given.is_some(),
             at: At(base.saturating_add(time::Duration::try_from(wait).unwrap_or_default())),
             after_micros: i64::try_from(wait.as_micros()).unwrap_or_default(),
+        }
+    }
+}
+
+impl StoreTime {
+    /// `age` before the present moment.
+    pub(crate) fn before(age: Duration, given: Option<OffsetDateTime>) -> Self {
+        let Self { given, at, .. } = Self::now(given);
+        let age = age.min(LONGEST);
+        Self {
+            given,
+            at: At(at
+                .0
+                .saturating_sub(time::Duration::try_from(age).unwrap_or_default())),
+            after_micros: i64::try_from(age.as_micros())
+                .unwrap_or_default()
+                .saturating_neg(),
         }
     }
 }

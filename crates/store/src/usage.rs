@@ -12,9 +12,9 @@ use diesel::upsert::excluded;
 use diesel_async::RunQueryDsl;
 use time::Date;
 
-use crate::error::Fault;
+use crate::error::{Fault, Unavailable};
 use crate::moment::StoreTime;
-use crate::pool::{many_rows, reading, writing};
+use crate::pool::{many_rows, reading, stating, writing};
 use crate::schema::{usage_counts, usage_writers};
 use crate::store::Store;
 
@@ -126,6 +126,49 @@ many_rows!(add_rows, AddRows, UsageRow, |rows| {
             usage_counts::permanent.eq(usage_counts::permanent + excluded(usage_counts::permanent)),
         ))
 });
+
+impl Store {
+    /// Drops counters of days before `before`; returns how many went.
+    ///
+    /// An account at a time, by the table's own order: no statement reads more than one account's rows, however many there are, and where
+    /// nothing is old nothing is locked.
+    ///
+    /// # Errors
+    /// When the database does not answer. What went is gone.
+    pub async fn purge_usage(&self, before: Date) -> Result<u64, Unavailable> {
+        let (mut gone, mut last) = (0, String::new());
+        while let Some((account, oldest)) = self.next_counted(last).await? {
+            if oldest < before {
+                gone += self.purge_usage_of(account.clone(), before).await?;
+            }
+            last = account;
+        }
+        Ok(gone)
+    }
+
+    /// The first account after `last` that has counters, and the oldest day of them.
+    async fn next_counted(&self, last: String) -> Result<Option<(String, Date)>, Fault> {
+        reading!(self, |connection| {
+            Ok(usage_counts::table
+                .filter(usage_counts::account_id.gt(last))
+                .order((usage_counts::account_id, usage_counts::day))
+                .select((usage_counts::account_id, usage_counts::day))
+                .first(connection)
+                .await
+                .optional()?)
+        })
+    }
+
+    async fn purge_usage_of(&self, account: String, before: Date) -> Result<u64, Fault> {
+        let gone: usize = stating!(self, relaxed, |connection| {
+            let old = usage_counts::table
+                .filter(usage_counts::account_id.eq(account))
+                .filter(usage_counts::day.lt(before));
+            Ok(diesel::delete(old).execute(connection).await?)
+        })?;
+        Ok(u64::try_from(gone).unwrap_or(u64::MAX))
+    }
+}
 
 #[async_trait]
 impl UsageStore for Store {

@@ -12,6 +12,7 @@ mod leases;
 mod ledger;
 mod migrate;
 mod opening;
+mod purges;
 #[cfg(feature = "sqlite")]
 mod released;
 mod reports;
@@ -110,6 +111,11 @@ conformance! {
     upkeep:
         a_second_migration_does_nothing
         a_newer_schema_is_refused_and_left_alone;
+    purges:
+        counters_of_days_long_ago_go_and_the_others_stay
+        a_lease_goes_a_day_after_its_end
+        by_the_stores_clock_a_lease_that_ended_now_stays
+        an_erased_account_leaves_no_budget;
     index_files:
         a_file_of_several_parts_comes_back_byte_for_byte
         the_last_two_versions_stay
