@@ -15,6 +15,7 @@ mod rates;
 mod sales;
 mod sample;
 mod serve;
+mod stop;
 mod threads;
 
 use std::process::ExitCode;

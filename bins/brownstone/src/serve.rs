@@ -26,18 +26,14 @@ use crate::{
     people::{self, People},
     rates,
     sales::{self, SalesFile},
-    sample, threads,
+    sample, stop, threads,
 };
 
 /// The sample server's own file.
 const SAMPLE_FILE: &str = "sample.db";
 
-/// How long calls that are running at a stop may take: the deadline of a call, and a little.
-const DRAIN: Duration = Duration::from_secs(22);
-
-/// How long no call must have come before the listener closes: a proxy that asks twice a second whether this instance is ready, and believes the
-/// second no, has turned away by then.
-const QUIET: Duration = Duration::from_millis(1_500);
+/// How long counters of use are kept: a year, and the month after it in which somebody may look back.
+const USAGE_KEPT_FOR: time::Duration = time::Duration::days(400);
 
 /// How often a finished import is looked for.
 const LOOK: Duration = Duration::from_secs(1);
@@ -193,7 +189,7 @@ pub(crate) async fn serve(mut config: Config, sample: bool) -> anyhow::Result<()
         let shared = addresses::is_shared(&config).then(|| store.clone());
         tokio::spawn(watch_imports(file, geocoder, lookups.clone(), shared))
     });
-    let purging = tokio::spawn(purge_daily(lookups));
+    let purging = tokio::spawn(purge_daily(lookups, store.clone(), Arc::clone(&clock)));
     let warming = tokio::spawn(async move { city.warm().await });
 
     tokio::select! {
@@ -202,7 +198,7 @@ pub(crate) async fn serve(mut config: Config, sample: bool) -> anyhow::Result<()
     }
     tracing::info!("stopping: running calls finish first");
     traffic.stop();
-    drain(&service, &traffic).await;
+    stop::drain(&service, &traffic).await;
     tokio::join!(handle.stop(true), web_handle.stop(true));
     server.await.context("the server's thread broke")??;
     web_server.await.context("the web host's thread broke")??;
@@ -220,8 +216,9 @@ pub(crate) async fn serve(mut config: Config, sample: bool) -> anyhow::Result<()
     }
     purging.abort();
     warming.abort();
+    stop::settle(|| service.in_flight()).await;
     // What was counted and spent is written before the process ends.
-    if let Err(error) = usage.flush().await {
+    if let Err(error) = stop::write_last(async || usage.flush().await).await {
         tracing::error!(%error, "usage could not be written");
     }
     if let Err(error) = requests.flush().await {
@@ -320,23 +317,6 @@ async fn sell(
     ])
 }
 
-/// Waits until no call runs and none has come for a little, for as long as a call may take. New calls are still served: whoever
-/// balances the load has `/readyz` to see, and a connection that is opened or used while the listener closes would be lost.
-async fn drain(service: &Service, traffic: &Traffic) {
-    let begun = tokio::time::Instant::now();
-    let (mut came, mut since) = (traffic.requests(), begun);
-    loop {
-        tokio::time::sleep(Duration::from_millis(20)).await;
-        let now = tokio::time::Instant::now();
-        if traffic.requests() != came || service.in_flight() > 0 {
-            (came, since) = (traffic.requests(), now);
-        }
-        if now - since >= QUIET || now - begun >= DRAIN {
-            return;
-        }
-    }
-}
-
 fn readiness(
     store: &Store,
     traffic: &Arc<Traffic>,
@@ -402,16 +382,30 @@ async fn watch_imports(
     }
 }
 
-/// Drops expired reports once a day.
-async fn purge_daily(lookups: brownstone_service::Lookups) {
+/// Drops once a day what nobody asks for any more: expired reports, counters of long ago, leases that ended.
+async fn purge_daily(lookups: brownstone_service::Lookups, store: Store, clock: Arc<dyn Clock>) {
     let mut daily = tokio::time::interval(Duration::from_secs(86_400));
     loop {
         daily.tick().await;
-        let purged = lookups.purge().await;
-        brownstone_service::metrics::job("purge", purged.is_ok());
-        match purged {
-            Ok(gone) => tracing::debug!(gone, "expired reports were dropped"),
-            Err(error) => tracing::warn!(%error, "expired reports could not be dropped"),
+        let long_ago = clock.now().date().saturating_sub(USAGE_KEPT_FOR);
+        let outcomes = [
+            ("reports", lookups.purge().await.map_err(|e| e.to_string())),
+            (
+                "counters of use",
+                store.purge_usage(long_ago).await.map_err(|e| e.to_string()),
+            ),
+            (
+                "leases",
+                store.purge_leases(None).await.map_err(|e| e.to_string()),
+            ),
+        ];
+        let all_well = outcomes.iter().all(|(_, outcome)| outcome.is_ok());
+        brownstone_service::metrics::job("purge", all_well);
+        for (what, outcome) in outcomes {
+            match outcome {
+                Ok(gone) => tracing::debug!(gone, "old {what} were dropped"),
+                Err(error) => tracing::warn!(%error, "old {what} could not be dropped"),
+            }
         }
     }
 }
