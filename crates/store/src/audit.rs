@@ -66,8 +66,14 @@ impl Store {
                     .select((audit_head::lines, audit_head::hash, audit_head::unchained))
                     .first(connection)
                     .await?;
+                // One statement, so that a line that is written meanwhile is inside by the same look that finds it.
+                let end = audit_head::table.find(HEAD).select(audit_head::lines);
+                let outside = audit::number
+                    .is_null()
+                    .or(audit::number.lt(1_i64))
+                    .or(audit::number.gt(end.single_value()));
                 let now: i64 = audit::table
-                    .filter(audit::number.is_null())
+                    .filter(outside)
                     .select(count_star())
                     .first(connection)
                     .await?;

@@ -294,3 +294,4 @@ diesel::joinable!(api_keys -> accounts (account_id));
 diesel::joinable!(sessions -> accounts (account_id));
 diesel::allow_tables_to_appear_in_same_query!(accounts, api_keys);
 diesel::allow_tables_to_appear_in_same_query!(accounts, sessions);
+diesel::allow_tables_to_appear_in_same_query!(audit, audit_head);

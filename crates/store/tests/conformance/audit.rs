@@ -8,6 +8,12 @@ use brownstone_domain::SystemClock;
 
 use crate::harness::Held;
 
+/// A line that nobody may have written stands beside the chain.
+const OUTSIDE: Fault = Fault::Outside {
+    expected: 0,
+    found: 1,
+};
+
 /// Five lines of one account.
 async fn with_lines(held: &Held) -> Accounts {
     let accounts = Accounts::new(held.accounts(), Arc::new(SystemClock), Environment::Test);
@@ -65,11 +71,23 @@ pub(crate) async fn what_was_tampered_with_is_found_at_its_line(held: &Held) {
         ),
         (
             "INSERT INTO audit (at, actor, action, account_id, detail) SELECT at, actor, action, account_id, 'put in' FROM audit WHERE number = 1",
-            Fault::Outside {
-                expected: 0,
-                found: 1,
-            },
+            OUTSIDE,
             "DELETE FROM audit WHERE number IS NULL",
+        ),
+        (
+            "INSERT INTO audit (at, actor, action, account_id, detail, number) SELECT at, actor, action, account_id, 'put in', 0 FROM audit WHERE number = 1",
+            OUTSIDE,
+            "DELETE FROM audit WHERE number = 0",
+        ),
+        (
+            "INSERT INTO audit (at, actor, action, account_id, detail, number) SELECT at, actor, action, account_id, 'put in', -7 FROM audit WHERE number = 1",
+            OUTSIDE,
+            "DELETE FROM audit WHERE number = -7",
+        ),
+        (
+            "INSERT INTO audit (at, actor, action, account_id, detail, number, hash) SELECT at, actor, action, account_id, 'put in', 6, hash FROM audit WHERE number = 1",
+            OUTSIDE,
+            "DELETE FROM audit WHERE number = 6",
         ),
         (
             "UPDATE audit_head SET lines = 6",
