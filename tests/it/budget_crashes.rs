@@ -102,9 +102,20 @@ async fn run(server: &Server, over: &watch::Receiver<bool>, arguments: &[&str]) 
     Outcome::Cut
 }
 
+/// Keys that may work in a round: there is an end to an account's, which is not what is looked for here.
+const KEYS: usize = 60;
+
 /// Makes keys until the round is over.
 async fn create_keys(server: &Server, over: &watch::Receiver<bool>, book: &Book) {
-    while !*over.borrow() {
+    let room = || {
+        book.keys
+            .borrow()
+            .iter()
+            .filter(|key| key.state != Known::Ended)
+            .count()
+            < KEYS
+    };
+    while !*over.borrow() && room() {
         match run(server, over, &["key", "create", "--account", &book.account]).await {
             Outcome::Done(text) => book.keys.borrow_mut().push(Key {
                 text,

@@ -78,6 +78,8 @@ fn told(got: &Got) -> Told {
     match got.status.as_u16() {
         303 if got.location().starts_with("/sign-in?") => Told::SignIn,
         401 => Told::SignIn,
+        // What a suspended account is told where its key is refused, too.
+        403 if got.text.contains("API access is refused") => Told::Its,
         403 => Told::Form,
         404 => Told::Nothing,
         _ => Told::Its,
@@ -104,7 +106,19 @@ async fn every_route_of_the_web_host_by_nobody_a_developer_support_and_an_admin(
             "admin",
             Browser::invited(&server, "root@example.com", "admin").await,
         ),
+        (
+            "suspended support",
+            Browser::invited(&server, "was.help@example.com", "support").await,
+        ),
+        (
+            "suspended admin",
+            Browser::invited(&server, "was.root@example.com", "admin").await,
+        ),
     ];
+    for email in ["was.help@example.com", "was.root@example.com"] {
+        let arguments = ["account", "suspend", "--account", email, "--reason", "r"];
+        server.operator(&arguments).await;
+    }
     let mut wrong = Vec::new();
     for route in routes(Host::Web) {
         // A page that is there for whoever may see it.
@@ -155,6 +169,12 @@ async fn every_route_of_the_web_host_by_nobody_a_developer_support_and_an_admin(
         }
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
+    // Nobody is shown a way to where there is nothing.
+    for (who, browser) in &mut visitors {
+        let seen = browser.get("/").await.is(200);
+        let led = seen.text.contains("href=\"/support\"");
+        assert_eq!(led, ["support", "admin"].contains(who), "{who}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -214,17 +234,14 @@ async fn what_belongs_to_another_is_nothing_on_every_route_that_takes_an_id() {
     assert_eq!(usage.status.as_u16(), 200, "{}", usage.text);
     assert_eq!(usage.data()["minute"]["limit"], json!(240));
     bob.get("/dashboard").await.is(200);
-    // A request's id is found by its owner alone.
+    // A request's id stands before its owner alone.
     let id = usage.header("x-request-id").expect("an id").to_owned();
-    let seen = ada
-        .get(&format!("/dashboard/usage?request={id}"))
-        .await
-        .is(200);
-    assert!(
-        !seen.text.contains(&id) || !seen.text.contains("getUsage"),
-        "{}",
-        seen.text
-    );
+    for path in ["/dashboard", "/dashboard/account/export.json"] {
+        let own = bob.get(path).await.is(200);
+        assert!(own.text.contains(&id), "{path}: {}", own.text);
+        let other = ada.get(path).await.is(200);
+        assert!(!other.text.contains(&id), "{path}: {}", other.text);
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -469,5 +486,48 @@ async fn an_origin_is_reflected_nowhere() {
             );
             assert!(!got.text.contains("evil"), "{path}");
         }
+    }
+}
+
+/// A one-time link and an issuer's code are secrets in an address, and what people type stands in one.
+#[test]
+fn the_proxy_that_is_shipped_logs_no_address_and_bounds_tries() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../packaging/nginx.conf");
+    let text = std::fs::read_to_string(path).expect("the file");
+    let said = |word: &str| -> Vec<&str> {
+        let lines = text.lines().map(str::trim);
+        lines
+            .filter(|line| line.split_whitespace().next() == Some(word))
+            .collect()
+    };
+    let formats = said("log_format");
+    assert_eq!(formats.len(), 1, "{formats:?}");
+    let format = formats[0].replace("$request_method", "");
+    let format = format.replace("$request_time", "");
+    for variable in [
+        "$request",
+        "$uri",
+        "$document_uri",
+        "$args",
+        "$query_string",
+        "$arg_",
+        "$http_",
+        "$cookie_",
+        "$is_args",
+    ] {
+        assert!(!format.contains(variable), "{variable} in {format}");
+    }
+    let logs = said("access_log");
+    assert!(!logs.is_empty() && logs.iter().all(|log| log.ends_with(" facts;")));
+    let errors = said("error_log");
+    assert!(!errors.is_empty() && errors.iter().all(|log| log.ends_with(" crit;")));
+    assert_eq!(said("limit_conn").len(), said("listen").len());
+    assert_eq!(said("limit_req").len(), 1);
+    // Every form that takes a password or a link is counted there.
+    let counted: String = said("\"~^POST").join("\n");
+    for path in [
+        "sign-in", "sign-up", "again", "/link/", "password", "delete",
+    ] {
+        assert!(counted.contains(path), "{path}");
     }
 }

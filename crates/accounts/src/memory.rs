@@ -8,8 +8,8 @@ use time::{Date, OffsetDateTime};
 
 use crate::chain::{self, AuditHead, AuditLink};
 use crate::model::{
-    Account, AccountId, AuditEntry, KeyHash, KeyId, KeyRecord, Overrides, OverridesChange,
-    Suspension, UsageBatch, UsageCounts, UsageKey,
+    Account, AccountId, AuditEntry, KeyHash, KeyId, KeyRecord, MAX_LIVE_KEYS, Overrides,
+    OverridesChange, Suspension, UsageBatch, UsageCounts, UsageKey,
 };
 use crate::requests::{RequestLine, RequestStore};
 use crate::traits::{AccountStore, StoreError, UsageStore};
@@ -117,8 +117,23 @@ impl Tables {
             .ok_or(StoreError::NotFound("key"))
     }
 
-    fn add_key(&mut self, key: &KeyRecord) -> Result<(), StoreError> {
+    /// Adds a key at `at`; `ending` are those of the account that end with it.
+    fn add_key(
+        &mut self,
+        key: &KeyRecord,
+        at: OffsetDateTime,
+        ending: usize,
+    ) -> Result<(), StoreError> {
         self.account_mut(&key.account)?;
+        let live = self
+            .keys
+            .iter()
+            .filter(|old| old.account == key.account && !old.state(at).is_ended())
+            .count();
+        let most = usize::try_from(MAX_LIVE_KEYS).unwrap_or(usize::MAX);
+        if live.saturating_sub(ending) >= most {
+            return Err(StoreError::TooManyKeys);
+        }
         if self
             .keys
             .iter()
@@ -196,7 +211,7 @@ impl AccountStore for MemoryStore {
 
     async fn insert_key(&self, key: &KeyRecord, audit: &AuditEntry) -> Result<(), StoreError> {
         let mut tables = self.tables()?;
-        tables.add_key(key)?;
+        tables.add_key(key, audit.at, 0)?;
         tables.audit.push(audit.clone());
         Ok(())
     }
@@ -209,9 +224,17 @@ impl AccountStore for MemoryStore {
         audit: &AuditEntry,
     ) -> Result<(), StoreError> {
         let mut tables = self.tables()?;
-        tables.key_mut(old)?;
+        let before = tables.key_mut(old)?;
+        // Only a key of the new one's own account, whatever the caller made of it.
+        if before.account != new.account {
+            return Err(StoreError::NotFound("key"));
+        }
+        let state = before.state(audit.at);
+        if state.is_ended() {
+            return Err(StoreError::KeyEnded(state));
+        }
         // The step that can fail comes before the first write.
-        tables.add_key(new)?;
+        tables.add_key(new, audit.at, usize::from(ends_at <= audit.at))?;
         let old = tables.key_mut(old)?;
         old.expires_at = Some(old.expires_at.map_or(ends_at, |sooner| sooner.min(ends_at)));
         tables.audit.push(audit.clone());

@@ -335,6 +335,9 @@ impl KeyRecord {
     }
 }
 
+/// Most keys of an account that are good at one time: whoever runs away with a session makes no thousands.
+pub const MAX_LIVE_KEYS: u32 = 100;
+
 /// One line of the audit trail, written in the same transaction as what it tells of.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuditEntry {

@@ -11,8 +11,8 @@ use crate::chain::{self, AuditLink, Check};
 use crate::field::{self, FieldError};
 use crate::key::NoRandomness;
 use crate::model::{
-    Account, AccountId, AuditEntry, Environment, KeyState, Overrides, OverridesChange, Role,
-    Suspension, Tier,
+    Account, AccountId, AuditEntry, Environment, KeyState, MAX_LIVE_KEYS, Overrides,
+    OverridesChange, Role, Suspension, Tier,
 };
 use crate::traits::{AccountStore, StoreError};
 
@@ -47,6 +47,11 @@ pub enum AccountsError {
     /// The key is revoked or past its end; make a new one instead.
     #[error("this key is {0} and cannot be rotated; create a new key instead")]
     KeyEnded(KeyState),
+    /// The account has as many keys that are good as it may.
+    #[error(
+        "an account has at most {MAX_LIVE_KEYS} keys that are good at one time; revoke one that is not needed first"
+    )]
+    TooManyKeys,
     /// The key is for another deployment.
     #[error(
         "this key is for the {0} environment and this deployment is not; rotate it where it belongs"
@@ -66,7 +71,9 @@ impl AccountsError {
         match error {
             StoreError::EmailTaken => Self::EmailTaken,
             StoreError::NotFound(_) => missing,
-            StoreError::Unavailable(_) => Self::Unavailable(error),
+            StoreError::KeyEnded(state) => Self::KeyEnded(state),
+            StoreError::TooManyKeys => Self::TooManyKeys,
+            StoreError::Unavailable(_) | StoreError::Changed => Self::Unavailable(error),
         }
     }
 }

@@ -5,8 +5,8 @@ use time::{Date, OffsetDateTime};
 
 use crate::chain::{AuditHead, AuditLink};
 use crate::model::{
-    Account, AccountId, AuditEntry, KeyHash, KeyId, KeyRecord, Overrides, OverridesChange,
-    Suspension, UsageBatch, UsageCounts, UsageKey,
+    Account, AccountId, AuditEntry, KeyHash, KeyId, KeyRecord, KeyState, Overrides,
+    OverridesChange, Suspension, UsageBatch, UsageCounts, UsageKey,
 };
 
 /// Why storage could not do what it was asked.
@@ -21,6 +21,15 @@ pub enum StoreError {
     /// There is no such account or key.
     #[error("no such {0}")]
     NotFound(&'static str),
+    /// The key that was to be rotated has ended.
+    #[error("the key is {0}")]
+    KeyEnded(KeyState),
+    /// The account has as many keys that are good as it may.
+    #[error("the account has all the keys it may have")]
+    TooManyKeys,
+    /// The password or the session that a change stood on is another by now, or gone.
+    #[error("what this stood on has changed")]
+    Changed,
 }
 
 /// Accounts, keys and their audit trail. Each change and its audit line are one transaction.
@@ -53,10 +62,12 @@ pub trait AccountStore: Send + Sync {
         audit: &AuditEntry,
     ) -> Result<Overrides, StoreError>;
 
-    /// Adds a key. [`StoreError::NotFound`] when its account is gone.
+    /// Adds a key. [`StoreError::NotFound`] when its account is gone, [`StoreError::TooManyKeys`] when
+    /// [`MAX_LIVE_KEYS`](crate::model::MAX_LIVE_KEYS) of its keys are good at `audit.at`: of two who add the last one at one time one does.
     async fn insert_key(&self, key: &KeyRecord, audit: &AuditEntry) -> Result<(), StoreError>;
 
-    /// Adds `new` and ends `old` at `ends_at`, or sooner where it already ended sooner, in one transaction.
+    /// Adds `new` and ends `old` at `ends_at`, or sooner where it already ended sooner, in one transaction. The store itself looks whether `old`
+    /// is good at `audit.at`: [`StoreError::KeyEnded`] where it is not. [`StoreError::TooManyKeys`] as for a key that is added.
     async fn rotate_key(
         &self,
         old: &KeyId,

@@ -17,6 +17,24 @@ fn moment(at: Option<At>) -> Option<OffsetDateTime> {
     at.map(|At(at)| at)
 }
 
+/// Takes an account's row until the transaction ends, as its first step: whoever else changes its password, sessions or keys waits, and then
+/// reads what this one left. It writes nothing new, so that both databases understand it.
+macro_rules! hold_account {
+    ($connection:ident, $account:expr) => {{
+        use $crate::schema::accounts;
+
+        let account: &str = $account;
+        let rows = diesel::update(accounts::table.find(account))
+            .set(accounts::created_at.eq(accounts::created_at))
+            .execute($connection)
+            .await?;
+        if rows == 0 {
+            return Err($crate::error::Fault::Missing("account"));
+        }
+    }};
+}
+pub(crate) use hold_account;
+
 /// A row of `accounts`.
 #[derive(Debug, Queryable, Selectable, Insertable)]
 #[diesel(table_name = accounts)]

@@ -3,16 +3,15 @@
 use async_trait::async_trait;
 use brownstone_accounts::chain::{AuditHead, AuditLink};
 use brownstone_accounts::model::{
-    Account, AccountId, AuditEntry, CeilingChange, KeyHash, KeyId, KeyRecord, Overrides,
-    OverridesChange, Suspension,
+    Account, AccountId, AuditEntry, CeilingChange, KeyHash, KeyId, KeyRecord, MAX_LIVE_KEYS,
+    Overrides, OverridesChange, Suspension,
 };
 use brownstone_accounts::traits::{AccountStore, StoreError};
 use diesel::prelude::*;
-use diesel::result::{DatabaseErrorKind, Error as QueryError};
 use diesel_async::RunQueryDsl;
 use time::OffsetDateTime;
 
-use crate::account_rows::{AccountRow, AuditRow, KeyRow};
+use crate::account_rows::{AccountRow, AuditRow, KeyRow, hold_account};
 use crate::audit::note;
 use crate::error::Fault;
 use crate::moment::At;
@@ -40,14 +39,35 @@ fn replaced(change: CeilingChange) -> Option<Option<i64>> {
     }
 }
 
-/// A key's foreign key is its account.
-fn without_account(error: QueryError) -> Fault {
-    match error {
-        QueryError::DatabaseError(DatabaseErrorKind::ForeignKeyViolation, _) => {
-            Fault::Missing("account")
+/// The keys of an account that are good at a moment.
+macro_rules! live_keys {
+    ($account:expr, $at:expr) => {
+        api_keys::table
+            .filter(api_keys::account_id.eq($account))
+            .filter(api_keys::revoked_at.is_null())
+            .filter(
+                api_keys::expires_at
+                    .is_null()
+                    .or(api_keys::expires_at.assume_not_null().gt($at)),
+            )
+    };
+}
+
+/// Adds a key inside a transaction that holds its account, so that nobody counts the same place twice.
+macro_rules! add_key {
+    ($connection:ident, $row:expr, $account:expr, $at:expr) => {{
+        let live: i64 = live_keys!($account, $at)
+            .count()
+            .get_result($connection)
+            .await?;
+        if live >= i64::from(MAX_LIVE_KEYS) {
+            return Err(Fault::TooManyKeys);
         }
-        other => other.into(),
-    }
+        diesel::insert_into(api_keys::table)
+            .values($row)
+            .execute($connection)
+            .await?;
+    }};
 }
 
 #[async_trait]
@@ -179,14 +199,12 @@ impl AccountStore for Store {
         key: &KeyRecord,
         audit_entry: &AuditEntry,
     ) -> Result<(), StoreError> {
-        let row = KeyRow::from(key);
+        let (row, account) = (KeyRow::from(key), key.account.clone());
+        let at = At(audit_entry.at);
         let line = audit_entry.clone();
         Ok(writing!(self, |connection| {
-            diesel::insert_into(api_keys::table)
-                .values(row)
-                .execute(connection)
-                .await
-                .map_err(without_account)?;
+            hold_account!(connection, account.as_str());
+            add_key!(connection, row, account.as_str(), at);
             note!(connection, line);
             Ok(())
         })?)
@@ -201,13 +219,14 @@ impl AccountStore for Store {
     ) -> Result<(), StoreError> {
         let (old, account, ends_at) = (old.clone(), new.account.clone(), At(ends_at));
         let row = KeyRow::from(new);
+        let at = At(audit_entry.at);
         let line = audit_entry.clone();
         Ok(writing!(self, |connection| {
-            // Only a key of the new one's own account, whatever the caller made of it.
+            hold_account!(connection, account.as_str());
+            // Only a key of the new one's own account, whatever the caller made of it; and only one that is good: it may have been
+            // revoked since the caller looked.
             let rows = diesel::update(
-                api_keys::table
-                    .filter(api_keys::id.eq(old.as_str()))
-                    .filter(api_keys::account_id.eq(account.as_str())),
+                live_keys!(account.as_str(), at).filter(api_keys::id.eq(old.as_str())),
             )
             .set(
                 api_keys::expires_at.eq(diesel::dsl::case_when(
@@ -220,12 +239,18 @@ impl AccountStore for Store {
             )
             .execute(connection)
             .await?;
-            found(rows, "key")?;
-            diesel::insert_into(api_keys::table)
-                .values(row)
-                .execute(connection)
-                .await
-                .map_err(without_account)?;
+            if rows == 0 {
+                let ended: Option<KeyRow> = api_keys::table
+                    .find(old.as_str())
+                    .filter(api_keys::account_id.eq(account.as_str()))
+                    .select(KeyRow::as_select())
+                    .first(connection)
+                    .await
+                    .optional()?;
+                let ended = ended.ok_or(Fault::Missing("key"))?;
+                return Err(Fault::KeyEnded(KeyRecord::try_from(ended)?.state(at.0)));
+            }
+            add_key!(connection, row, account.as_str(), at);
             note!(connection, line);
             Ok(())
         })?)

@@ -3,6 +3,7 @@
 use std::io;
 use std::time::Duration;
 
+use brownstone_accounts::model::KeyState;
 use brownstone_accounts::traits::StoreError;
 use brownstone_rates::RateStoreError;
 use brownstone_report_cache::traits::StorageError;
@@ -174,6 +175,12 @@ pub(crate) enum Fault {
     EmailTaken,
     #[error("no such {0}")]
     Missing(&'static str),
+    #[error("the key is {0}")]
+    KeyEnded(KeyState),
+    #[error("the account has all the keys it may have")]
+    TooManyKeys,
+    #[error("what this stood on has changed")]
+    Changed,
 }
 
 impl Fault {
@@ -231,6 +238,9 @@ impl From<Fault> for StoreError {
         match fault {
             Fault::EmailTaken => Self::EmailTaken,
             Fault::Missing(what) => Self::NotFound(what),
+            Fault::KeyEnded(state) => Self::KeyEnded(state),
+            Fault::TooManyKeys => Self::TooManyKeys,
+            Fault::Changed => Self::Changed,
             other => Self::Unavailable(other.to_string()),
         }
     }

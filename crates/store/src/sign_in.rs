@@ -2,14 +2,16 @@
 
 use async_trait::async_trait;
 use brownstone_accounts::model::{Account, AccountId, AuditEntry};
-use brownstone_accounts::sign_in::{Link, PasswordHash, Session, SignInStore, TokenHash};
+use brownstone_accounts::sign_in::{
+    Before, Grounds, Link, PasswordHash, Session, SignInStore, TokenHash,
+};
 use brownstone_accounts::traits::StoreError;
 use diesel::prelude::*;
 use diesel::result::{DatabaseErrorKind, Error as QueryError};
 use diesel_async::RunQueryDsl;
 use time::OffsetDateTime;
 
-use crate::account_rows::AccountRow;
+use crate::account_rows::{AccountRow, hold_account};
 use crate::audit::note;
 use crate::error::Fault;
 use crate::moment::At;
@@ -17,6 +19,7 @@ use crate::pool::{reading, stating, writing};
 use crate::schema::{
     accounts, api_keys, passwords, quota_spent, requests, sessions, sign_in_links, usage_counts,
 };
+use crate::shared_quota::Budgets as _;
 use crate::store::Store;
 
 /// A row of `sessions`.
@@ -85,7 +88,23 @@ fn without_account(error: QueryError) -> Fault {
     }
 }
 
-/// Sets a password inside a transaction: links and sessions of the account end.
+/// The account's password is this one, or there is none, in a transaction that holds the account.
+macro_rules! same_password {
+    ($connection:ident, $account:expr, $was:expr) => {{
+        let was: Option<String> = $was;
+        let now: Option<String> = passwords::table
+            .find($account)
+            .select(passwords::hash)
+            .first($connection)
+            .await
+            .optional()?;
+        if now != was {
+            return Err(Fault::Changed);
+        }
+    }};
+}
+
+/// Sets a password inside a transaction that holds the account: links and sessions of the account end.
 macro_rules! set_password {
     ($connection:ident, $account:expr, $hash:expr, $at:expr) => {{
         let account: &str = $account;
@@ -157,13 +176,17 @@ impl SignInStore for Store {
 
     async fn set_password(
         &self,
+        was: &PasswordHash,
         password: &PasswordHash,
         audit_entry: &AuditEntry,
     ) -> Result<(), StoreError> {
         let account = audit_entry.account.clone();
+        let was = was.as_str().to_owned();
         let (hash, at) = (password.as_str().to_owned(), At(audit_entry.at));
         let line = audit_entry.clone();
         Ok(writing!(self, |connection| {
+            hold_account!(connection, account.as_str());
+            same_password!(connection, account.as_str(), Some(was));
             set_password!(connection, account.as_str(), hash, at);
             note!(connection, line);
             Ok(())
@@ -225,6 +248,7 @@ impl SignInStore for Store {
         let (hash, at) = (password.as_str().to_owned(), At(audit_entry.at));
         let line = audit_entry.clone();
         Ok(writing!(self, |connection| {
+            hold_account!(connection, account.as_str());
             // The row goes first: of two who use one link the second finds none.
             let rows = diesel::delete(
                 sign_in_links::table
@@ -246,23 +270,41 @@ impl SignInStore for Store {
     async fn insert_session(
         &self,
         session: &Session,
-        replaces: Option<&TokenHash>,
+        grounds: Grounds<'_>,
         audit_entry: &AuditEntry,
     ) -> Result<(), StoreError> {
-        let row = SessionRow::from(session);
-        let replaces = replaces.copied();
+        let (row, account) = (SessionRow::from(session), session.account.clone());
+        let password = grounds.password.map(|hash| hash.as_str().to_owned());
+        let (ends, goes_on) = match grounds.before {
+            Before::Nothing => (None, None),
+            Before::Ends(hash) => (Some(*hash), None),
+            Before::GoesOn(hash) => (None, Some(*hash)),
+        };
         let line = audit_entry.clone();
         Ok(writing!(self, |connection| {
-            if let Some(old) = replaces {
+            hold_account!(connection, account.as_str());
+            same_password!(connection, account.as_str(), password);
+            if let Some(old) = ends {
                 diesel::delete(sessions::table.filter(sessions::hash.eq(old.0.as_slice())))
                     .execute(connection)
                     .await?;
             }
+            if let Some(old) = goes_on {
+                let rows = diesel::delete(
+                    sessions::table
+                        .filter(sessions::hash.eq(old.0.as_slice()))
+                        .filter(sessions::account_id.eq(account.as_str())),
+                )
+                .execute(connection)
+                .await?;
+                if rows == 0 {
+                    return Err(Fault::Changed);
+                }
+            }
             diesel::insert_into(sessions::table)
                 .values(row)
                 .execute(connection)
-                .await
-                .map_err(without_account)?;
+                .await?;
             note!(connection, line);
             Ok(())
         })?)
@@ -355,6 +397,7 @@ impl SignInStore for Store {
         let line = audit_entry.clone();
         Ok(writing!(self, |connection| {
             let id = account.as_str();
+            hold_account!(connection, id);
             diesel::delete(passwords::table.find(id))
                 .execute(connection)
                 .await?;
@@ -376,12 +419,10 @@ impl SignInStore for Store {
             diesel::delete(quota_spent::table.find(id))
                 .execute(connection)
                 .await?;
-            let rows = diesel::delete(accounts::table.find(id))
+            connection.drop_budget(id).await?;
+            diesel::delete(accounts::table.find(id))
                 .execute(connection)
                 .await?;
-            if rows == 0 {
-                return Err(Fault::Missing("account"));
-            }
             note!(connection, line);
             Ok(())
         })?)

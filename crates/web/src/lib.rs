@@ -4,6 +4,7 @@ pub mod chart;
 pub mod edge;
 pub mod form;
 pub mod host;
+mod pace;
 pub mod page;
 pub mod pages;
 pub mod report;

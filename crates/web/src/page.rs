@@ -15,7 +15,7 @@ use brownstone_service::Failure;
 use crate::{
     edge::request_id,
     host::{Host, script_path, style_path},
-    visitor::{Visitor, is_support},
+    visitor::{Visitor, is_staff},
 };
 
 /// What stands around every page.
@@ -48,7 +48,7 @@ impl Frame {
             style: style_path(),
             script: script_path(),
             email: account.map(|account| account.email.clone()),
-            support: account.is_some_and(|account| is_support(account.role)),
+            support: account.is_some_and(is_staff),
             csrf: visitor.csrf(),
             base_url: host.base_url.clone(),
             sample: host.sample,
@@ -120,6 +120,17 @@ impl Stop {
         }
     }
 
+    /// Too many in a row: it may succeed after so many seconds.
+    pub fn wait(req: &HttpRequest, seconds: u64, message: String) -> Self {
+        Self::Page {
+            status: 429,
+            title: "Too many tries",
+            message,
+            request_id: request_id(req).as_str().to_owned(),
+            retry_after: Some(seconds),
+        }
+    }
+
     /// There is nothing here, or nothing of yours: the two are not told apart.
     pub fn not_found(req: &HttpRequest) -> Self {
         Self::page(
@@ -188,8 +199,11 @@ impl Stop {
             SignInError::NoRandomness(inner) => Self::internal(req, inner),
             SignInError::SignUpClosed => Self::not_found(req),
             SignInError::LinkGone => Self::page(req, 404, "This link is over", error.to_string()),
-            SignInError::TooMany(_) => Self::page(req, 429, "Too many tries", error.to_string()),
-            SignInError::Field(_) | SignInError::Wrong | SignInError::EmailTaken => {
+            SignInError::TooMany(seconds) => Self::wait(req, *seconds, error.to_string()),
+            SignInError::Field(_)
+            | SignInError::Wrong
+            | SignInError::Changed
+            | SignInError::EmailTaken => {
                 Self::page(req, 400, "That was not right", error.to_string())
             }
         }
@@ -223,6 +237,7 @@ impl Stop {
             | AccountsError::Limit(_)
             | AccountsError::EmailTaken
             | AccountsError::KeyEnded(_)
+            | AccountsError::TooManyKeys
             | AccountsError::OtherEnvironment(_) => {
                 Self::page(req, 400, "That was not right", error.to_string())
             }

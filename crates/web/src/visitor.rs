@@ -7,7 +7,7 @@ use actix_web::{
     http::header::{self, HeaderValue},
 };
 use brownstone_accounts::{
-    Role,
+    Account, Role,
     sign_in::{
         Origin, SignedIn, Token,
         model::{SESSION_LIFETIME, hex, unhex},
@@ -88,10 +88,10 @@ impl Visitor {
     /// The session of support's people, shortly after the password was given. To everybody else there is nothing here.
     ///
     /// # Errors
-    /// 404 without the role; else sends to give the password again.
+    /// 404 without the role, or while it is suspended; else sends to give the password again.
     pub fn support(&self, req: &HttpRequest, host: &Host) -> Result<&SignedIn, Stop> {
         let signed = self.signed(req)?;
-        if !is_support(signed.account.role) {
+        if !is_staff(&signed.account) {
             return Err(Stop::not_found(req));
         }
         self.fresh(req, host, FRESH_FOR_SUPPORT, &here(req))
@@ -100,10 +100,10 @@ impl Visitor {
     /// That somebody of support is signed in, however long ago: before a form is read, so that to everybody else there is nothing here.
     ///
     /// # Errors
-    /// 404 without the role.
+    /// 404 without the role, or while it is suspended.
     pub fn has_role(&self, req: &HttpRequest) -> Result<(), Stop> {
         let signed = self.signed.as_ref();
-        if signed.is_some_and(|signed| is_support(signed.account.role)) {
+        if signed.is_some_and(|signed| is_staff(&signed.account)) {
             Ok(())
         } else {
             Err(Stop::not_found(req))
@@ -169,7 +169,13 @@ impl Visitor {
     }
 }
 
-/// Whether the support console is for this role.
+/// Whether the support console is this account's. To somebody who is suspended it is not: a suspension is how an account is taken away from
+/// whoever has it.
+pub const fn is_staff(account: &Account) -> bool {
+    is_support(account.role) && account.suspension.is_none()
+}
+
+/// Whether an account of this role is one of support's.
 pub const fn is_support(role: Role) -> bool {
     matches!(role, Role::Support | Role::Admin)
 }

@@ -114,6 +114,33 @@ async fn somebody_comes_by_an_issuer_makes_a_key_and_comes_back_to_the_same_acco
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn an_issuer_that_asks_nobody_makes_no_session_that_is_fresh() {
+    let (server, city) = with_issuer("open").await;
+    let mut browser = Browser::new(&server);
+    // It asked an hour ago, and lets the browser in by its own session: whoever leads it there says nothing of asking again.
+    let silent = [
+        ("sample_email", "ada@example.com"),
+        ("sample_fault", "stale"),
+    ];
+    for begin in ["/sign-in/oidc", "/sign-in/oidc?again=0"] {
+        let back = at_issuer(&mut browser, begin, &silent).await;
+        browser.get(&back).await.goes("/dashboard");
+        browser.get("/dashboard/keys").await.is(200);
+        browser
+            .post("/dashboard/keys", &[("name", "laptop")])
+            .await
+            .goes("/again?next=%2Fdashboard%2Fkeys");
+    }
+    // Asked again, it lets on.
+    let asked = [("sample_email", "ada@example.com")];
+    let back = at_issuer(&mut browser, "/sign-in/oidc?again=1", &asked).await;
+    browser.get(&back).await.goes("/dashboard");
+    browser.get("/dashboard/keys").await.is(200);
+    browser.make_key("laptop").await;
+    city.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn an_answer_that_does_not_hold_lets_nobody_in() {
     let (server, city) = with_issuer("open").await;
     let begin = "/sign-in/oidc";

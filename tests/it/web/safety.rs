@@ -212,6 +212,25 @@ async fn keys_are_made_only_shortly_after_the_password() {
 }
 
 #[tokio::test]
+async fn keys_are_made_at_a_pace() {
+    let server = Server::sample().await;
+    let mut browser = Browser::sign_up(&server, "ada@example.com").await;
+    let mut made = 0;
+    let refused = loop {
+        let got = browser.post("/dashboard/keys", &[("name", "x")]).await;
+        if got.status.as_u16() != 200 {
+            break got.is(429);
+        }
+        made += 1;
+        browser.get("/dashboard/keys").await.is(200);
+        assert!(made <= 30);
+    };
+    assert_eq!(made, 30);
+    let wait = refused.headers["retry-after"].to_str().unwrap();
+    assert!((1..=600).contains(&wait.parse::<u64>().unwrap()), "{wait}");
+}
+
+#[tokio::test]
 async fn a_form_needs_the_token_of_its_own_browser_and_site() {
     let server = Server::sample().await;
     let mut ada = Browser::sign_up(&server, "ada@example.com").await;

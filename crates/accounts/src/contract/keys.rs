@@ -3,7 +3,7 @@
 use time::Duration;
 
 use super::fixtures::{MOMENT, a_key, a_line, actions, an_account, stored, with_account, with_key};
-use crate::model::{Account, Environment, KeyRecord, Suspension};
+use crate::model::{Account, Environment, KeyRecord, KeyState, MAX_LIVE_KEYS, Suspension};
 use crate::traits::{AccountStore, StoreError};
 
 /// Every field of a key is read back as written; by its hash it comes with its account as that is now.
@@ -182,6 +182,101 @@ pub async fn a_rotation_happens_whole_or_not_at_all(store: &dyn AccountStore) {
             .await
             .contains(&"key.rotate".to_owned())
     );
+}
+
+/// A key that was revoked, or ended, since its owner looked gives none: whoever holds it must not live on in another.
+pub async fn no_key_comes_of_one_that_ended(store: &dyn AccountStore) {
+    let account = with_account(store).await;
+    let line = a_line(&account.id, "key.rotate", MOMENT);
+    let key = |revoked_at, expires_at| KeyRecord {
+        revoked_at,
+        expires_at,
+        ..a_key(&account.id)
+    };
+    for (old, state) in [
+        (key(Some(MOMENT), None), KeyState::Revoked),
+        // The clock of whoever revoked it may run ahead.
+        (key(Some(MOMENT + Duration::HOUR), None), KeyState::Revoked),
+        (key(None, Some(MOMENT)), KeyState::Expired),
+        (key(Some(MOMENT), Some(MOMENT)), KeyState::Revoked),
+    ] {
+        with_key(store, &old).await;
+        let new = a_key(&account.id);
+        let ends_at = MOMENT + Duration::HOUR;
+        let refused = store.rotate_key(&old.id, ends_at, &new, &line).await;
+        assert!(
+            matches!(refused, Err(StoreError::KeyEnded(told)) if told == state),
+            "{refused:?}"
+        );
+        assert_eq!(store.key(&new.id).await.expect("an answer"), None);
+        assert_eq!(stored(store, &old.id).await, old);
+    }
+    // One that ends a moment later is good.
+    let last = key(None, Some(MOMENT + Duration::MICROSECOND));
+    with_key(store, &last).await;
+    let new = a_key(&account.id);
+    let done = store.rotate_key(&last.id, MOMENT, &new, &line).await;
+    done.expect("the old key is good");
+    // Of two who rotate it away at one time one does.
+    let (a, b) = (a_key(&account.id), a_key(&account.id));
+    let (first, second) = tokio::join!(
+        store.rotate_key(&new.id, MOMENT, &a, &line),
+        store.rotate_key(&new.id, MOMENT, &b, &line)
+    );
+    assert!(first.is_ok() != second.is_ok(), "{first:?} {second:?}");
+    // Another account's key is none.
+    let stranger = with_account(store).await;
+    let foreign = a_key(&stranger.id);
+    let refused = store.rotate_key(&last.id, MOMENT, &foreign, &line).await;
+    assert!(
+        matches!(refused, Err(StoreError::NotFound(_))),
+        "{refused:?}"
+    );
+}
+
+/// Keys that ended count for nothing; of two who make the last one at one time one does.
+pub async fn an_account_has_so_many_keys_that_are_good(store: &dyn AccountStore) {
+    let account = with_account(store).await;
+    let create = a_line(&account.id, "key.create", MOMENT);
+    let rotate = a_line(&account.id, "key.rotate", MOMENT);
+    let first = a_key(&account.id);
+    with_key(store, &first).await;
+    for (revoked_at, expires_at) in [(Some(MOMENT), None), (None, Some(MOMENT))] {
+        let ended = KeyRecord {
+            revoked_at,
+            expires_at,
+            ..a_key(&account.id)
+        };
+        with_key(store, &ended).await;
+    }
+    for _ in 2..MAX_LIVE_KEYS {
+        with_key(store, &a_key(&account.id)).await;
+    }
+    let (a, b) = (a_key(&account.id), a_key(&account.id));
+    let (one, two) = tokio::join!(store.insert_key(&a, &create), store.insert_key(&b, &create));
+    assert!(one.is_ok() != two.is_ok(), "{one:?} {two:?}");
+    let more = a_key(&account.id);
+    let refused = store.insert_key(&more, &create).await;
+    assert!(
+        matches!(refused, Err(StoreError::TooManyKeys)),
+        "{refused:?}"
+    );
+    // A rotation that leaves the old key good for a while adds one, and one that ends it at once does not.
+    let later = MOMENT + Duration::HOUR;
+    let refused = store.rotate_key(&first.id, later, &more, &rotate).await;
+    assert!(
+        matches!(refused, Err(StoreError::TooManyKeys)),
+        "{refused:?}"
+    );
+    assert_eq!(stored(store, &first.id).await, first, "nothing was changed");
+    let done = store.rotate_key(&first.id, MOMENT, &more, &rotate).await;
+    done.expect("one goes and one comes");
+    let revoke = a_line(&account.id, "key.revoke", MOMENT);
+    let gone = store.revoke_key(&more.id, MOMENT, &revoke).await;
+    gone.expect("the key is there");
+    let done = store.insert_key(&a_key(&account.id), &create).await;
+    done.expect("there is room again");
+    with_key(store, &a_key(&with_account(store).await.id)).await;
 }
 
 /// The first revocation's moment stays, also against an earlier one; an unknown key is [`StoreError::NotFound`].

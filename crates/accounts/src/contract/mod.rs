@@ -49,6 +49,8 @@ macro_rules! account_store_contract {
             a_rotation_adds_the_new_key_and_ends_the_old
             a_rotation_never_moves_an_end_later
             a_rotation_happens_whole_or_not_at_all
+            no_key_comes_of_one_that_ended
+            an_account_has_so_many_keys_that_are_good
             a_revocation_keeps_its_first_moment
             last_use_never_moves_back
         }

@@ -37,7 +37,7 @@ impl Accounts {
     /// Makes a key for the deployment's environment; [`DEFAULT_KEY_NAME`] when it gets no name.
     ///
     /// # Errors
-    /// [`AccountsError::Field`] for a bad name, [`AccountsError::NoSuchAccount`], [`AccountsError::NoRandomness`].
+    /// [`AccountsError::Field`] for a bad name, [`AccountsError::NoSuchAccount`], [`AccountsError::TooManyKeys`], [`AccountsError::NoRandomness`].
     pub async fn create_key(
         &self,
         account: &AccountId,
@@ -90,7 +90,7 @@ impl Accounts {
     ///
     /// # Errors
     /// [`AccountsError::NoSuchKey`], [`AccountsError::KeyEnded`], [`AccountsError::OtherEnvironment`], [`AccountsError::Field`] for an
-    /// overlap that is too long, [`AccountsError::NoRandomness`].
+    /// overlap that is too long, [`AccountsError::TooManyKeys`], [`AccountsError::NoRandomness`].
     pub async fn rotate_key(
         &self,
         id: &KeyId,

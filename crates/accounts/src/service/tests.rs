@@ -421,6 +421,28 @@ async fn an_ended_unknown_or_foreign_key_is_not_rotated() {
 }
 
 #[tokio::test]
+async fn the_bound_of_keys_is_said() {
+    let world = World::new();
+    let id = world.account().await;
+    let create = async || world.accounts.create_key(&id, None, COMMAND).await;
+    let first = create().await.unwrap().record.id;
+    for _ in 1..MAX_LIVE_KEYS {
+        create().await.unwrap();
+    }
+    let refused = create().await.unwrap_err();
+    assert!(matches!(refused, AccountsError::TooManyKeys));
+    assert!(
+        refused.to_string().contains("at most 100 keys"),
+        "{refused}"
+    );
+    let overlap = Duration::from_secs(60);
+    let refused = world.accounts.rotate_key(&first, overlap, COMMAND).await;
+    assert!(matches!(refused, Err(AccountsError::TooManyKeys)));
+    world.accounts.revoke_key(&first, COMMAND).await.unwrap();
+    create().await.unwrap();
+}
+
+#[tokio::test]
 async fn a_revocation_is_told_of_once_and_keeps_its_moment() {
     let world = World::new();
     let id = world.account().await;

@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 use super::model::{Link, Session, Token};
 use super::password::PasswordHash;
-use super::traits::SignInStore;
+use super::traits::{Before, Grounds, SignInStore};
 use crate::model::{Account, AccountId, AuditEntry, Overrides, Role, Tier};
 use crate::traits::StoreError;
 
@@ -26,6 +26,9 @@ macro_rules! sign_in_store_contract {
                 of_two_who_use_a_link_one_does
                 sessions_come_back_whole_with_their_account
                 a_session_takes_the_place_of_another
+                a_session_begins_only_on_the_password_that_was_verified
+                a_session_goes_on_only_while_it_is_there
+                a_session_begun_while_the_password_is_set_does_not_stay
                 sessions_end_one_by_one_and_all_but_one
                 a_purge_takes_what_ended
                 an_erased_account_leaves_its_trail_alone
@@ -94,10 +97,23 @@ fn a_session(account: &AccountId, after: i64) -> Session {
     }
 }
 
+/// Begins the session on this password.
+async fn begin(
+    store: &dyn SignInStore,
+    session: &Session,
+    password: Option<&PasswordHash>,
+    before: Before<'_>,
+) -> Result<(), StoreError> {
+    let audit = line(&session.account, "session.start", MOMENT);
+    store
+        .insert_session(session, Grounds { password, before }, &audit)
+        .await
+}
+
 async fn begun(store: &dyn SignInStore, account: &AccountId, after: i64) -> Session {
     let session = a_session(account, after);
-    store
-        .insert_session(&session, None, &line(account, "session.start", MOMENT))
+    let first = password("first");
+    begin(store, &session, Some(&first), Before::Nothing)
         .await
         .expect("a fresh session");
     session
@@ -145,20 +161,25 @@ pub async fn a_new_password_ends_sessions_and_links(store: &dyn SignInStore) {
     let session = begun(store, &account.id, 0).await;
     let others = begun(store, &other.id, 0).await;
     let link = linked(store, &account.id).await;
+    let audit = line(&account.id, "password.set", MOMENT);
     store
-        .set_password(
-            &password("second"),
-            &line(&account.id, "password.set", MOMENT),
-        )
+        .set_password(&password("first"), &password("second"), &audit)
         .await
         .unwrap();
     assert_eq!(kept(store, &account.id).await, Some(password("second")));
     assert!(store.session(&session.hash).await.unwrap().is_none());
     assert!(store.link(&link.hash).await.unwrap().is_none());
     assert!(store.session(&others.hash).await.unwrap().is_some());
+    // Whoever verified the one before is late, too.
+    let late = store
+        .set_password(&password("first"), &password("third"), &audit)
+        .await;
+    assert!(matches!(late, Err(StoreError::Changed)), "{late:?}");
+    assert_eq!(kept(store, &account.id).await, Some(password("second")));
     let stranger = AccountId::from(Uuid::new_v4().to_string());
+    let audit = line(&stranger, "password.set", MOMENT);
     let outcome = store
-        .set_password(&password("x"), &line(&stranger, "password.set", MOMENT))
+        .set_password(&password("first"), &password("x"), &audit)
         .await;
     assert!(matches!(outcome, Err(StoreError::NotFound(_))));
 }
@@ -241,16 +262,83 @@ pub async fn a_session_takes_the_place_of_another(store: &dyn SignInStore) {
     let old = begun(store, &account.id, 0).await;
     let other = begun(store, &account.id, 1).await;
     let new = a_session(&account.id, 2);
-    store
-        .insert_session(
-            &new,
-            Some(&old.hash),
-            &line(&account.id, "session.start", MOMENT),
-        )
+    let first = password("first");
+    begin(store, &new, Some(&first), Before::Ends(&old.hash))
         .await
         .unwrap();
     assert!(store.session(&old.hash).await.unwrap().is_none());
-    assert_eq!(store.sessions(&account.id).await.unwrap(), [new, other]);
+    // What is gone already is in nobody's way.
+    let newer = a_session(&account.id, 3);
+    begin(store, &newer, Some(&first), Before::Ends(&old.hash))
+        .await
+        .unwrap();
+    assert_eq!(
+        store.sessions(&account.id).await.unwrap(),
+        [newer, new, other]
+    );
+}
+
+/// A password that was right a moment ago and is not any more begins nothing, and neither does none where there is one by now.
+pub async fn a_session_begins_only_on_the_password_that_was_verified(store: &dyn SignInStore) {
+    let account = opened(store).await;
+    let old = begun(store, &account.id, 0).await;
+    let (other, first) = (password("other"), password("first"));
+    for was in [Some(&other), None] {
+        let late = a_session(&account.id, 1);
+        let refused = begin(store, &late, was, Before::Ends(&old.hash)).await;
+        assert!(matches!(refused, Err(StoreError::Changed)), "{refused:?}");
+        assert!(store.session(&late.hash).await.unwrap().is_none());
+        let kept = store.session(&old.hash).await.unwrap();
+        assert!(kept.is_some(), "nothing was changed");
+    }
+    let stranger = AccountId::from(Uuid::new_v4().to_string());
+    let nobodys = a_session(&stranger, 2);
+    for was in [Some(&first), None] {
+        let refused = begin(store, &nobodys, was, Before::Nothing).await;
+        assert!(
+            matches!(refused, Err(StoreError::NotFound(_))),
+            "{refused:?}"
+        );
+    }
+}
+
+/// A session that ended, or is another account's, goes on in none.
+pub async fn a_session_goes_on_only_while_it_is_there(store: &dyn SignInStore) {
+    let (account, other) = (opened(store).await, opened(store).await);
+    let old = begun(store, &account.id, 0).await;
+    let foreign = begun(store, &other.id, 0).await;
+    let first = password("first");
+    let next = a_session(&account.id, 1);
+    let goes_on = Before::GoesOn(&old.hash);
+    begin(store, &next, Some(&first), goes_on).await.unwrap();
+    let late = a_session(&account.id, 2);
+    for gone in [&old, &foreign] {
+        let goes_on = Before::GoesOn(&gone.hash);
+        let refused = begin(store, &late, Some(&first), goes_on).await;
+        assert!(matches!(refused, Err(StoreError::Changed)), "{refused:?}");
+    }
+    assert_eq!(store.sessions(&account.id).await.unwrap(), [next]);
+    assert_eq!(store.sessions(&other.id).await.unwrap(), [foreign]);
+}
+
+/// At one time: whichever comes first, nobody who had only the old password is in when both are done.
+pub async fn a_session_begun_while_the_password_is_set_does_not_stay(store: &dyn SignInStore) {
+    let (first, second) = (password("first"), password("second"));
+    for _ in 0..8 {
+        let account = opened(store).await;
+        let session = a_session(&account.id, 0);
+        let audit = line(&account.id, "password.set", MOMENT);
+        let (begun, set) = tokio::join!(
+            begin(store, &session, Some(&first), Before::Nothing),
+            store.set_password(&first, &second, &audit),
+        );
+        set.unwrap();
+        assert!(
+            matches!(begun, Ok(()) | Err(StoreError::Changed)),
+            "{begun:?}"
+        );
+        assert!(store.sessions(&account.id).await.unwrap().is_empty());
+    }
 }
 
 /// Only one's own.

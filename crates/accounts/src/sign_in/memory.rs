@@ -7,7 +7,7 @@ use time::OffsetDateTime;
 
 use super::model::{Link, Session, TokenHash};
 use super::password::PasswordHash;
-use super::traits::SignInStore;
+use super::traits::{Before, Grounds, SignInStore};
 use crate::memory::MemoryStore;
 use crate::model::{Account, AccountId, AuditEntry};
 use crate::traits::{AccountStore as _, StoreError};
@@ -27,6 +27,12 @@ struct Tables {
 }
 
 impl Tables {
+    fn password(&self, account: &AccountId) -> Option<&PasswordHash> {
+        let mut all = self.passwords.iter();
+        let found = all.find(|(whose, _)| whose == account);
+        found.map(|(_, password)| password)
+    }
+
     fn set_password(&mut self, account: &AccountId, password: &PasswordHash) {
         self.passwords.retain(|(whose, _)| whose != account);
         self.passwords.push((account.clone(), password.clone()));
@@ -68,18 +74,21 @@ impl SignInStore for MemorySignIn {
     }
 
     async fn password(&self, account: &AccountId) -> Result<Option<PasswordHash>, StoreError> {
-        let tables = self.tables();
-        let found = tables.passwords.iter().find(|(whose, _)| whose == account);
-        Ok(found.map(|(_, password)| password.clone()))
+        Ok(self.tables().password(account).cloned())
     }
 
     async fn set_password(
         &self,
+        was: &PasswordHash,
         password: &PasswordHash,
         audit: &AuditEntry,
     ) -> Result<(), StoreError> {
         self.known(&audit.account).await?;
-        self.tables().set_password(&audit.account, password);
+        let mut tables = self.tables();
+        if tables.password(&audit.account) != Some(was) {
+            return Err(StoreError::Changed);
+        }
+        tables.set_password(&audit.account, password);
         self.accounts.note(audit);
         Ok(())
     }
@@ -119,12 +128,27 @@ impl SignInStore for MemorySignIn {
     async fn insert_session(
         &self,
         session: &Session,
-        replaces: Option<&TokenHash>,
+        grounds: Grounds<'_>,
         audit: &AuditEntry,
     ) -> Result<(), StoreError> {
         self.known(&session.account).await?;
         let mut tables = self.tables();
-        tables.sessions.retain(|old| Some(&old.hash) != replaces);
+        if tables.password(&session.account) != grounds.password {
+            return Err(StoreError::Changed);
+        }
+        match grounds.before {
+            Before::Nothing => {}
+            Before::Ends(hash) => tables.sessions.retain(|old| old.hash != *hash),
+            Before::GoesOn(hash) => {
+                let before = tables.sessions.len();
+                tables
+                    .sessions
+                    .retain(|old| old.hash != *hash || old.account != session.account);
+                if tables.sessions.len() == before {
+                    return Err(StoreError::Changed);
+                }
+            }
+        }
         tables.sessions.push(session.clone());
         self.accounts.note(audit);
         Ok(())

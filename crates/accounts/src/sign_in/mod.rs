@@ -25,7 +25,7 @@ pub use self::model::{Link, Session, SignedIn, Token, TokenHash};
 pub use self::password::PasswordHash;
 pub use self::terms::{NewSession, Origin, SignInError, SignInPolicy, SignUp};
 pub use self::throttle::Throttle;
-pub use self::traits::SignInStore;
+pub use self::traits::{Before, Grounds, SignInStore};
 
 use self::model::{LINK_LIFETIME, SEEN_EVERY, SESSION_LIFETIME};
 use crate::authenticator::{AuthFailure, Caller, CallerInfo, CallerKey};
@@ -118,13 +118,15 @@ impl SignIn {
         let (account, audit) = self.opened(email, "by sign-up", now);
         self.0.store.open_account(&account, &hash, &audit).await?;
         self.0.throttle.forgive(&account.email);
-        self.begin(&account.id, from, None).await
+        self.begin_by_password(&account.id, &hash, from, Before::Nothing)
+            .await
     }
 
     /// Signs in.
     ///
     /// # Errors
-    /// [`SignInError::Wrong`], after the same work whether the account exists or not; [`SignInError::TooMany`].
+    /// [`SignInError::Wrong`], after the same work whether the account exists or not; [`SignInError::TooMany`]; [`SignInError::Changed`]
+    /// for a password that was changed meanwhile.
     pub async fn sign_in(
         &self,
         email: &str,
@@ -136,19 +138,22 @@ impl SignIn {
         self.try_counts(&email, from, self.now())?;
         let account = self.0.accounts.account_by_email(&email).await?;
         let id = account.as_ref().map(|account| &account.id);
-        if !self.verify(id, password).await? {
+        let Some(hash) = self.verify(id, password).await? else {
             tracing::info!(account = id.map(AccountId::as_str), "a sign-in was refused");
             return Err(SignInError::Wrong);
-        }
+        };
         let account = account.ok_or(SignInError::Wrong)?;
         self.0.throttle.forgive(&email);
-        self.begin(&account.id, from, replaces).await
+        let old = replaces.map(Token::hash);
+        let before = old.as_ref().map_or(Before::Nothing, Before::Ends);
+        self.begin_by_password(&account.id, &hash, from, before)
+            .await
     }
 
     /// The password again, in a session that goes on under a new token.
     ///
     /// # Errors
-    /// [`SignInError::Wrong`], [`SignInError::TooMany`].
+    /// [`SignInError::Wrong`], [`SignInError::TooMany`], [`SignInError::Changed`] for a session that ended meanwhile.
     pub async fn again(
         &self,
         signed: &SignedIn,
@@ -156,14 +161,20 @@ impl SignIn {
         password: SecretString,
         from: &Origin<'_>,
     ) -> Result<NewSession, SignInError> {
-        self.check(signed, password, from).await?;
-        self.begin(&signed.account.id, from, Some(token)).await
+        let hash = self.check(signed, password).await?;
+        self.begin_by_password(
+            &signed.account.id,
+            &hash,
+            from,
+            Before::GoesOn(&token.hash()),
+        )
+        .await
     }
 
     /// Sets another password: every session ends but a new one.
     ///
     /// # Errors
-    /// [`SignInError::Wrong`] for the old one, [`SignInError::Field`] for the new one, [`SignInError::TooMany`].
+    /// [`SignInError::Wrong`] for the old one, [`SignInError::Field`] for the new one, [`SignInError::TooMany`], [`SignInError::Changed`].
     pub async fn change_password(
         &self,
         signed: &SignedIn,
@@ -172,7 +183,7 @@ impl SignIn {
         from: &Origin<'_>,
     ) -> Result<NewSession, SignInError> {
         password::acceptable(&new, &signed.account.email)?;
-        self.check(signed, old, from).await?;
+        let was = self.check(signed, old).await?;
         let hash = self.hash(new).await?;
         let id = &signed.account.id;
         let audit = line(
@@ -182,8 +193,9 @@ impl SignIn {
             id,
             "by its owner".into(),
         );
-        self.0.store.set_password(&hash, &audit).await?;
-        self.begin(id, from, None).await
+        self.0.store.set_password(&was, &hash, &audit).await?;
+        self.begin_by_password(id, &hash, from, Before::Nothing)
+            .await
     }
 
     /// The session and account behind a cookie's token, if it is good.
@@ -299,7 +311,8 @@ impl SignIn {
             .store
             .redeem_link(&token.hash(), &hash, &audit)
             .await?;
-        self.begin(id, from, None).await
+        self.begin_by_password(id, &hash, from, Before::Nothing)
+            .await
     }
 
     /// Deletes the account and all that is its own, after the password was given once more.
@@ -310,9 +323,8 @@ impl SignIn {
         &self,
         signed: &SignedIn,
         password: SecretString,
-        from: &Origin<'_>,
     ) -> Result<(), SignInError> {
-        self.check(signed, password, from).await?;
+        self.check(signed, password).await?;
         let id = &signed.account.id;
         let audit = line(
             self.now(),
@@ -402,19 +414,20 @@ impl SignIn {
         (account, audit)
     }
 
+    /// That the password of whoever is signed in is this one; gives it as it is kept. Tries are counted for the session: those of a
+    /// stranger, for the same account or from the same address, must not keep somebody out who is in.
     async fn check(
         &self,
         signed: &SignedIn,
         password: SecretString,
-        from: &Origin<'_>,
-    ) -> Result<(), SignInError> {
-        let account = &signed.account;
-        self.try_counts(&account.email, from, self.now())?;
-        if !self.verify(Some(&account.id), password).await? {
-            return Err(SignInError::Wrong);
-        }
-        self.0.throttle.forgive(&account.email);
-        Ok(())
+    ) -> Result<PasswordHash, SignInError> {
+        let (throttle, session) = (&self.0.throttle, &signed.session.id);
+        let counted = throttle.count_session(session, self.now());
+        counted.map_err(SignInError::TooMany)?;
+        let right = self.verify(Some(&signed.account.id), password).await?;
+        let hash = right.ok_or(SignInError::Wrong)?;
+        throttle.forgive_session(session);
+        Ok(hash)
     }
 
     fn try_counts(
@@ -427,19 +440,19 @@ impl SignIn {
         counted.map_err(SignInError::TooMany)
     }
 
+    /// The account's password as it is kept, where `password` is it.
     async fn verify(
         &self,
         account: Option<&AccountId>,
         password: SecretString,
-    ) -> Result<bool, SignInError> {
+    ) -> Result<Option<PasswordHash>, SignInError> {
         let kept = match account {
             Some(id) => self.0.store.password(id).await?,
             None => None,
         };
-        let known = kept.is_some();
-        let hash = kept.unwrap_or_else(|| self.0.nobody.clone());
+        let hash = kept.clone().unwrap_or_else(|| self.0.nobody.clone());
         let fits = self.work(move || hash.fits(&password)).await?;
-        Ok(known && fits)
+        Ok(kept.filter(|_| fits))
     }
 
     async fn hash(&self, password: SecretString) -> Result<PasswordHash, SignInError> {
@@ -462,11 +475,28 @@ impl SignIn {
         done.map_err(|error| stopped(error.to_string()))
     }
 
+    /// Begins a session of whoever has just given the password that is kept as `hash`.
+    async fn begin_by_password(
+        &self,
+        account: &AccountId,
+        hash: &PasswordHash,
+        from: &Origin<'_>,
+        before: Before<'_>,
+    ) -> Result<NewSession, SignInError> {
+        let grounds = Grounds {
+            password: Some(hash),
+            before,
+        };
+        self.begin(account, from, self.now(), grounds).await
+    }
+
+    /// Begins a session. `asked_at` is when its owner was asked who it is.
     async fn begin(
         &self,
         account: &AccountId,
         from: &Origin<'_>,
-        replaces: Option<&Token>,
+        asked_at: OffsetDateTime,
+        grounds: Grounds<'_>,
     ) -> Result<NewSession, SignInError> {
         let token = Token::generate()?;
         let now = self.now();
@@ -477,7 +507,7 @@ impl SignIn {
             account: account.clone(),
             created_at: now,
             last_seen_at: now,
-            authenticated_at: now,
+            authenticated_at: asked_at,
             expires_at: now + SESSION_LIFETIME,
             address: from.address.to_canonical().to_string(),
             agent: agent.take(AGENT_MAX).collect(),
@@ -490,11 +520,8 @@ impl SignIn {
             account,
             detail,
         );
-        let replaces = replaces.map(Token::hash);
-        self.0
-            .store
-            .insert_session(&session, replaces.as_ref(), &audit)
-            .await?;
+        let inserted = self.0.store.insert_session(&session, grounds, &audit);
+        inserted.await?;
         Ok(NewSession { token, session })
     }
 }

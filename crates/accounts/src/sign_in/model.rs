@@ -15,6 +15,9 @@ pub const SESSION_IDLE: Duration = Duration::days(3);
 /// How long a one-time link can be used.
 pub const LINK_LIFETIME: Duration = Duration::days(3);
 
+/// Stands for the moment at which somebody was asked who it is, where none is known: no session that has it is fresh.
+pub const NEVER: OffsetDateTime = OffsetDateTime::UNIX_EPOCH;
+
 /// How often the last use of a session is written.
 pub const SEEN_EVERY: Duration = Duration::minutes(5);
 
@@ -117,7 +120,7 @@ pub struct Session {
     pub created_at: OffsetDateTime,
     /// About when it was last used.
     pub last_seen_at: OffsetDateTime,
-    /// When the password was last given in it.
+    /// When the password was last given for it, here or at an issuer; [`NEVER`] where an issuer does not say.
     pub authenticated_at: OffsetDateTime,
     /// When it ends at the latest.
     pub expires_at: OffsetDateTime,

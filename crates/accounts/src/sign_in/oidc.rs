@@ -4,7 +4,7 @@
 //! verifier follow from it, so that any instance can finish what another began, and an answer is good for the browser that asked and
 //! once, since the cookie goes with it. Who the issuer says it is counts only where it says that the e-mail address is verified.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex as Lock, PoisonError};
 
 use async_trait::async_trait;
 use jsonwebtoken::{Algorithm, DecodingKey, Validation, decode, decode_header, jwk::JwkSet};
@@ -14,6 +14,7 @@ use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq as _;
 use time::{Duration, OffsetDateTime};
 use tokio::sync::Mutex;
+use tokio::time::Instant;
 
 use super::model::{Token, hex};
 
@@ -28,6 +29,9 @@ const KEPT: Duration = Duration::hours(12);
 
 /// How often keys are asked for again because a token names one that is not known.
 const AGAIN: Duration = Duration::minutes(1);
+
+/// How long an issuer that did not answer is left alone: meanwhile everybody is told so at once, and nobody waits in a row for the same silence.
+const LEFT_ALONE: std::time::Duration = std::time::Duration::from_secs(5);
 
 /// Signatures that are taken. Never one with a shared secret, and never none.
 const ALGORITHMS: [Algorithm; 2] = [Algorithm::RS256, Algorithm::ES256];
@@ -65,8 +69,17 @@ pub struct OidcSettings {
     pub redirect_uri: String,
 }
 
+/// Whom an issuer vouches for. Only [`Oidc::finish`] makes one outside of tests.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Vouched {
+    /// The verified e-mail address.
+    pub email: String,
+    /// When the issuer last asked who it is; `None` where it does not say.
+    pub asked_at: Option<OffsetDateTime>,
+}
+
 /// Why an issuer's answer lets nobody in. The text is fit for whoever asked.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, Clone, thiserror::Error)]
 pub enum OidcError {
     /// The answer is not to a question of this browser, or was used already.
     #[error("This sign-in was not begun in this browser, or is over. Begin again.")]
@@ -100,6 +113,14 @@ struct Known {
     at: OffsetDateTime,
     issuer: Arc<Discovered>,
     keys: Arc<JwkSet>,
+}
+
+/// What was learned of the issuer last.
+#[derive(Default)]
+struct Memory {
+    known: Option<Known>,
+    /// When it did not answer, and how.
+    failed: Option<(Instant, OidcError)>,
 }
 
 #[derive(Deserialize)]
@@ -165,7 +186,9 @@ pub struct Oidc(Arc<Inner>);
 struct Inner {
     settings: OidcSettings,
     http: Arc<dyn IssuerHttp>,
-    known: Mutex<Option<Known>>,
+    memory: Lock<Memory>,
+    /// Whose turn it is to ask: one at a time. Who needs only what is remembered does not wait for it.
+    asking: Mutex<()>,
 }
 
 impl std::fmt::Debug for Oidc {
@@ -182,7 +205,8 @@ impl Oidc {
         Self(Arc::new(Inner {
             settings,
             http,
-            known: Mutex::new(None),
+            memory: Lock::default(),
+            asking: Mutex::new(()),
         }))
     }
 
@@ -223,7 +247,7 @@ impl Oidc {
         Ok(url)
     }
 
-    /// The verified e-mail address of whoever the issuer sent back with `state` and `code` to the browser that holds `attempt`.
+    /// Whoever the issuer sent back with `state` and `code` to the browser that holds `attempt`.
     ///
     /// # Errors
     /// [`OidcError`]: each variant says what happened.
@@ -234,7 +258,7 @@ impl Oidc {
         code: &str,
         again: bool,
         now: OffsetDateTime,
-    ) -> Result<String, OidcError> {
+    ) -> Result<Vouched, OidcError> {
         if !bool::from(sent_state.as_bytes().ct_eq(state(attempt).as_bytes())) {
             return Err(OidcError::State);
         }
@@ -282,7 +306,7 @@ impl Oidc {
         attempt: &Token,
         again: bool,
         now: OffsetDateTime,
-    ) -> Result<String, OidcError> {
+    ) -> Result<Vouched, OidcError> {
         let settings = &self.0.settings;
         let header = decode_header(token).map_err(|_| OidcError::Token("no header"))?;
         if !ALGORITHMS.contains(&header.alg) {
@@ -325,23 +349,59 @@ impl Oidc {
         if !bool::from(sent.as_bytes().ct_eq(ours.as_bytes())) {
             return Err(OidcError::Token("its nonce is not ours"));
         }
-        let asked = claims.auth_time.and_then(moment);
-        if again && asked.is_none_or(|at| at + RECENT < now) {
+        // A moment that is yet to come says nothing.
+        let asked_at = claims.auth_time.and_then(moment);
+        let asked_at = asked_at.filter(|at| *at <= now + LEEWAY);
+        if again && asked_at.is_none_or(|at| at + RECENT < now) {
             return Err(OidcError::Token("nobody was asked who it is"));
         }
         let verified = claims.email_verified.is_some_and(|flag| flag.is_true());
         let email = claims.email.filter(|email| verified && !email.is_empty());
-        email.ok_or(OidcError::Unverified)
+        let email = email.ok_or(OidcError::Unverified)?;
+        Ok(Vouched { email, asked_at })
     }
 
     /// The issuer's addresses and keys: those kept, while they are younger than `age`.
     async fn known(&self, now: OffsetDateTime, age: Option<Duration>) -> Result<Known, OidcError> {
-        let mut kept = self.0.known.lock().await;
-        if let Some(known) = kept.as_ref()
-            && now - known.at < age.unwrap_or(KEPT)
-        {
-            return Ok(known.clone());
+        let age = age.unwrap_or(KEPT);
+        if let Some(remembered) = self.remembered(now, age) {
+            return remembered;
         }
+        let _turn = self.0.asking.lock().await;
+        // Whoever was before may have learned it, or met with silence.
+        if let Some(remembered) = self.remembered(now, age) {
+            return remembered;
+        }
+        let learned = self.learn(now).await;
+        let mut memory = self.memory();
+        match &learned {
+            Ok(known) => {
+                memory.known = Some(known.clone());
+                memory.failed = None;
+            }
+            Err(error) => memory.failed = Some((Instant::now(), error.clone())),
+        }
+        learned
+    }
+
+    fn memory(&self) -> std::sync::MutexGuard<'_, Memory> {
+        self.0.memory.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What need not be asked: what is younger than `age`, or that the issuer did not answer a moment ago.
+    fn remembered(&self, now: OffsetDateTime, age: Duration) -> Option<Result<Known, OidcError>> {
+        let memory = self.memory();
+        if let Some(known) = memory.known.as_ref()
+            && now - known.at < age
+        {
+            return Some(Ok(known.clone()));
+        }
+        let (at, error) = memory.failed.as_ref()?;
+        (at.elapsed() < LEFT_ALONE).then(|| Err(error.clone()))
+    }
+
+    /// Asks the issuer for its addresses and keys.
+    async fn learn(&self, now: OffsetDateTime) -> Result<Known, OidcError> {
         let issuer = &self.0.settings.issuer;
         let place = format!(
             "{}/.well-known/openid-configuration",
@@ -358,13 +418,11 @@ impl Oidc {
         let keys = keys.map_err(OidcError::Unreachable)?;
         let keys = serde_json::from_slice(&keys)
             .map_err(|_| OidcError::Token("the issuer's keys cannot be read"))?;
-        let known = Known {
+        Ok(Known {
             at: now,
             issuer: Arc::new(described),
             keys: Arc::new(keys),
-        };
-        *kept = Some(known.clone());
-        Ok(known)
+        })
     }
 }
 

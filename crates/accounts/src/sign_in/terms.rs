@@ -52,6 +52,9 @@ pub enum SignInError {
     /// The link was used, is too old, or never was.
     #[error("This link was used already or is too old. Ask for a new one.")]
     LinkGone,
+    /// The password was changed, or the session ended, while this was under way.
+    #[error("The password or the session has changed meanwhile. Sign in again.")]
+    Changed,
     /// No secret could be made.
     #[error(transparent)]
     NoRandomness(#[from] NoRandomness),
@@ -65,7 +68,10 @@ impl From<StoreError> for SignInError {
         match error {
             StoreError::EmailTaken => Self::EmailTaken,
             StoreError::NotFound(_) => Self::LinkGone,
-            StoreError::Unavailable(_) => Self::Unavailable(error),
+            StoreError::Changed => Self::Changed,
+            StoreError::Unavailable(_) | StoreError::KeyEnded(_) | StoreError::TooManyKeys => {
+                Self::Unavailable(error)
+            }
         }
     }
 }

@@ -5,6 +5,7 @@ use time::Duration;
 use time::macros::datetime;
 
 use super::memory::MemorySignIn;
+use super::oidc::Vouched;
 use super::*;
 use crate::memory::MemoryStore;
 use crate::model::{Environment, Tier};
@@ -43,6 +44,14 @@ fn from() -> Origin<'static> {
     Origin {
         address: Ipv4Addr::LOCALHOST.into(),
         agent: "a browser\n",
+    }
+}
+
+/// Somebody an issuer vouches for without a word about when it asked.
+fn said(email: &str) -> Vouched {
+    Vouched {
+        email: email.to_owned(),
+        asked_at: None,
     }
 }
 
@@ -246,7 +255,7 @@ async fn a_person_can_change_the_password_and_delete_the_account() {
     let signed = world.sign_in.who(&second.token).await.unwrap().unwrap();
     world
         .sign_in
-        .erase(&signed, secret("another long one"), &from())
+        .erase(&signed, secret("another long one"))
         .await
         .unwrap();
     assert!(world.sign_in.who(&second.token).await.unwrap().is_none());
@@ -306,7 +315,7 @@ async fn whoever_an_issuer_vouches_for_has_the_account_of_that_address() {
         .unwrap();
     let known = open
         .sign_in
-        .vouched("Ada@Example.com", &from(), Some(&first.token))
+        .vouched(&said("Ada@Example.com"), &from(), Some(&first.token))
         .await
         .unwrap();
     assert_eq!(known.session.account, first.session.account);
@@ -321,19 +330,19 @@ async fn whoever_an_issuer_vouches_for_has_the_account_of_that_address() {
     for replaces in [None, Some(&first.token), Some(&other.token)] {
         let refused = open
             .sign_in
-            .vouched("ada@example.com", &from(), replaces)
+            .vouched(&said("ada@example.com"), &from(), replaces)
             .await;
         assert!(matches!(refused, Err(SignInError::EmailTaken)));
     }
     // Nobody of that address yet: an account without a password is opened, once.
     let new = open
         .sign_in
-        .vouched("new@example.com", &from(), None)
+        .vouched(&said("new@example.com"), &from(), None)
         .await
         .unwrap();
     let again = open
         .sign_in
-        .vouched("new@example.com", &from(), None)
+        .vouched(&said("new@example.com"), &from(), None)
         .await
         .unwrap();
     assert_eq!(new.session.account, again.session.account);
@@ -348,7 +357,7 @@ async fn whoever_an_issuer_vouches_for_has_the_account_of_that_address() {
         let world = world(closed);
         let refused = world
             .sign_in
-            .vouched("new@example.com", &from(), None)
+            .vouched(&said("new@example.com"), &from(), None)
             .await;
         assert!(matches!(refused, Err(SignInError::SignUpClosed)));
         world
@@ -363,8 +372,107 @@ async fn whoever_an_issuer_vouches_for_has_the_account_of_that_address() {
             .unwrap();
         let let_in = world
             .sign_in
-            .vouched("new@example.com", &from(), None)
+            .vouched(&said("new@example.com"), &from(), None)
             .await;
         assert!(let_in.is_ok(), "an account made by command");
     }
+}
+
+#[tokio::test]
+async fn a_session_is_as_fresh_as_its_issuer_says_and_never_where_it_does_not() {
+    let world = world(SignUp::Open);
+    let now = world.sign_in.now();
+    let age = Duration::minutes(10);
+    for (asked_at, fresh) in [
+        (Some(now), true),
+        (Some(now - Duration::minutes(9)), true),
+        (Some(now - Duration::minutes(10)), false),
+        (None, false),
+    ] {
+        let who = Vouched {
+            asked_at,
+            ..said("ada@example.com")
+        };
+        let new = world.sign_in.vouched(&who, &from(), None).await.unwrap();
+        assert_eq!(new.session.is_fresh(now, age), fresh, "{asked_at:?}");
+    }
+    // An issuer whose clock runs ahead makes no session that is fresh for longer.
+    let who = Vouched {
+        asked_at: Some(now + Duration::minutes(1)),
+        ..said("ada@example.com")
+    };
+    let new = world.sign_in.vouched(&who, &from(), None).await.unwrap();
+    assert_eq!(new.session.authenticated_at, now);
+}
+
+#[tokio::test]
+async fn an_issuer_opens_no_more_accounts_for_an_address_than_it_may_open() {
+    let world = world(SignUp::Open);
+    for n in 0..20 {
+        let who = said(&format!("one{n}@example.com"));
+        world.sign_in.vouched(&who, &from(), None).await.unwrap();
+    }
+    let who = said("another@example.com");
+    let refused = world.sign_in.vouched(&who, &from(), None).await;
+    assert!(matches!(refused, Err(SignInError::TooMany(3_600))));
+    let known = said("one0@example.com");
+    let let_in = world.sign_in.vouched(&known, &from(), None).await;
+    assert!(let_in.is_ok(), "who has an account gets in");
+}
+
+#[tokio::test]
+async fn a_stranger_who_guesses_keeps_nobody_out_who_is_in() {
+    let world = world(SignUp::Open);
+    let new = world
+        .sign_in
+        .sign_up("ada@example.com", secret(PASSWORD), &from())
+        .await
+        .unwrap();
+    let signed = world.sign_in.who(&new.token).await.unwrap().unwrap();
+    let guess = async || {
+        let wrong = secret("not hers at all");
+        world
+            .sign_in
+            .sign_in("ada@example.com", wrong, &from(), None)
+            .await
+    };
+    while !matches!(guess().await, Err(SignInError::TooMany(_))) {}
+    let again = world
+        .sign_in
+        .again(&signed, &new.token, secret(PASSWORD), &from())
+        .await
+        .unwrap();
+    // Guessing inside a session ends, too.
+    let signed = world.sign_in.who(&again.token).await.unwrap().unwrap();
+    for _ in 0..10 {
+        let wrong = world
+            .sign_in
+            .again(&signed, &again.token, secret("wrong"), &from())
+            .await;
+        assert!(matches!(wrong, Err(SignInError::Wrong)));
+    }
+    let ended = world
+        .sign_in
+        .again(&signed, &again.token, secret(PASSWORD), &from())
+        .await;
+    assert!(matches!(ended, Err(SignInError::TooMany(900))));
+}
+
+#[tokio::test]
+async fn a_session_that_ended_does_not_go_on_by_its_password() {
+    let world = world(SignUp::Open);
+    let new = world
+        .sign_in
+        .sign_up("ada@example.com", secret(PASSWORD), &from())
+        .await
+        .unwrap();
+    let signed = world.sign_in.who(&new.token).await.unwrap().unwrap();
+    let id = &signed.account.id;
+    assert!(world.sign_in.end(id, &signed.session.id).await.unwrap());
+    let again = world
+        .sign_in
+        .again(&signed, &new.token, secret(PASSWORD), &from())
+        .await;
+    assert!(matches!(again, Err(SignInError::Changed)));
+    assert!(world.sign_in.sessions(id).await.unwrap().is_empty());
 }

@@ -1,5 +1,5 @@
-//! How often a password may be tried, for one account and from one network address, and how many accounts one such address opens. In the
-//! process: a restart forgives.
+//! How often a password may be tried, for one account, in one session and from one network address, and how many accounts one such address
+//! opens. In the process: a restart forgives.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -10,42 +10,110 @@ use time::{Duration, OffsetDateTime};
 /// The span in which tries are counted.
 const WINDOW: Duration = Duration::minutes(15);
 
-/// Tries for one account in the span.
+/// Tries for one account in the span, and in one session.
 const PER_ACCOUNT: u32 = 10;
 
 /// Tries from one network address in the span.
 const PER_ADDRESS: u32 = 100;
 
-/// Entries above which those that are over are dropped.
-const MANY: usize = 10_000;
+/// Tries from one IPv6 /48 in the span: a site with 65,536 networks to itself, or some of its customers.
+const PER_SITE: u32 = 1_000;
 
 /// Accounts that one network address may open in a span of its own: each has a budget, and a script must not open hundreds.
 const OPENED: u32 = 20;
 
+/// Accounts that one IPv6 /48 may open in that span.
+const OPENED_BY_SITE: u32 = 100;
+
 /// That span.
 const OPENED_WINDOW: Duration = Duration::hours(1);
+
+/// How often counters that are over are dropped: it takes a look at each.
+const SWEPT_EVERY: Duration = Duration::MINUTE;
+
+/// Most counters that are kept. A counter is never given up for another, or whoever fills the room would begin anew with every account: where
+/// there is no room, who is not counted yet waits for some.
+const MOST: usize = 100_000;
+
+/// Room that is left to those who are signed in: no stranger can fill it.
+const MOST_WITH_SESSIONS: usize = MOST + MOST / 10;
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum Whose {
     Account(String),
+    Session(String),
     Address(String),
+    Site(String),
     Opened(String),
+    OpenedBySite(String),
 }
 
 impl Whose {
     /// How many in which span.
     const fn bound(&self) -> (u32, Duration) {
         match self {
-            Self::Account(_) => (PER_ACCOUNT, WINDOW),
+            Self::Account(_) | Self::Session(_) => (PER_ACCOUNT, WINDOW),
             Self::Address(_) => (PER_ADDRESS, WINDOW),
+            Self::Site(_) => (PER_SITE, WINDOW),
             Self::Opened(_) => (OPENED, OPENED_WINDOW),
+            Self::OpenedBySite(_) => (OPENED_BY_SITE, OPENED_WINDOW),
         }
+    }
+
+    /// How many counters there may be with a new one of this kind.
+    const fn room(&self) -> usize {
+        match self {
+            Self::Session(_) => MOST_WITH_SESSIONS,
+            _ => MOST,
+        }
+    }
+}
+
+#[derive(Debug, Default)]
+struct Counts {
+    all: HashMap<Whose, (OffsetDateTime, u32)>,
+    /// When what was over was dropped last.
+    swept: Option<OffsetDateTime>,
+}
+
+impl Counts {
+    /// Drops what is over, now and then.
+    fn sweep(&mut self, now: OffsetDateTime) {
+        // A clock that was put back must not keep it from ever happening again.
+        let due = |at: OffsetDateTime| (now - at).abs() >= SWEPT_EVERY;
+        if self.swept.is_none_or(due) {
+            self.all
+                .retain(|key, (start, _)| now - *start < key.bound().1);
+            self.swept = Some(now);
+        }
+    }
+
+    /// Seconds until this one may be counted, with `fresh` that are not counted yet; 0 for at once.
+    fn wait(&self, key: &Whose, fresh: usize, now: OffsetDateTime) -> u64 {
+        let (most, window) = key.bound();
+        let end = match self.all.get(key) {
+            Some((start, count)) if now - *start < window && *count >= most => *start + window,
+            Some(_) => return 0,
+            None if self.all.len() + fresh <= key.room() => return 0,
+            // After the next sweep there may be room.
+            None => self.swept.unwrap_or(now) + SWEPT_EVERY,
+        };
+        u64::try_from((end - now).whole_seconds().max(1)).unwrap_or(1)
+    }
+
+    fn add(&mut self, key: Whose, now: OffsetDateTime) {
+        let (_, window) = key.bound();
+        let entry = self.all.entry(key).or_insert((now, 0));
+        if now - entry.0 >= window {
+            *entry = (now, 0);
+        }
+        entry.1 += 1;
     }
 }
 
 /// Counts tries.
 #[derive(Debug, Default)]
-pub struct Throttle(Mutex<HashMap<Whose, (OffsetDateTime, u32)>>);
+pub struct Throttle(Mutex<Counts>);
 
 impl Throttle {
     /// Counts a try, before anything is verified, so that tries at one time count too. `Err` holds the seconds to wait.
@@ -53,8 +121,20 @@ impl Throttle {
     /// # Errors
     /// When the account or the address has had all its tries.
     pub fn count(&self, account: &str, address: IpAddr, now: OffsetDateTime) -> Result<(), u64> {
-        let account = Whose::Account(account.to_owned());
-        self.count_all([account, Whose::Address(network(address))], now)
+        let site = site(address).map(Whose::Site);
+        let keys = [
+            Whose::Account(account.to_owned()),
+            Whose::Address(network(address)),
+        ];
+        self.count_all(keys.into_iter().chain(site).collect(), now)
+    }
+
+    /// Counts a try of somebody who is signed in. `Err` holds the seconds to wait.
+    ///
+    /// # Errors
+    /// When the session has had all its tries.
+    pub fn count_session(&self, session: &str, now: OffsetDateTime) -> Result<(), u64> {
+        self.count_all(vec![Whose::Session(session.to_owned())], now)
     }
 
     /// Counts an account that is about to be opened. `Err` holds the seconds to wait.
@@ -62,46 +142,42 @@ impl Throttle {
     /// # Errors
     /// When the address has opened all it may.
     pub fn count_opening(&self, address: IpAddr, now: OffsetDateTime) -> Result<(), u64> {
-        self.count_all([Whose::Opened(network(address))], now)
+        let site = site(address).map(Whose::OpenedBySite);
+        let keys = [Whose::Opened(network(address))];
+        self.count_all(keys.into_iter().chain(site).collect(), now)
     }
 
     /// Counts for all, or where one has had all its tries for none.
-    fn count_all<const N: usize>(&self, keys: [Whose; N], now: OffsetDateTime) -> Result<(), u64> {
-        let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if counts.len() > MANY {
-            counts.retain(|key, (start, _)| now - *start < key.bound().1);
-        }
-        let mut wait = 0;
-        for key in &keys {
-            let (most, window) = key.bound();
-            if let Some((start, count)) = counts.get(key)
-                && now - *start < window
-                && *count >= most
-            {
-                let left = (*start + window - now).whole_seconds().max(1);
-                wait = wait.max(u64::try_from(left).unwrap_or(1));
-            }
-        }
+    fn count_all(&self, keys: Vec<Whose>, now: OffsetDateTime) -> Result<(), u64> {
+        let mut counts = self.counts();
+        counts.sweep(now);
+        let fresh = keys.iter().filter(|key| !counts.all.contains_key(key));
+        let fresh = fresh.count();
+        let waits = keys.iter().map(|key| counts.wait(key, fresh, now));
+        let wait = waits.max().unwrap_or_default();
         if wait > 0 {
             return Err(wait);
         }
         for key in keys {
-            let (_, window) = key.bound();
-            let entry = counts.entry(key).or_insert((now, 0));
-            if now - entry.0 >= window {
-                *entry = (now, 0);
-            }
-            entry.1 += 1;
+            counts.add(key, now);
         }
         Ok(())
     }
 
     /// A password that was right: the account begins anew. The address does not, or one good account would pay for many guesses.
     pub fn forgive(&self, account: &str) {
-        self.0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .remove(&Whose::Account(account.to_owned()));
+        let mut counts = self.counts();
+        counts.all.remove(&Whose::Account(account.to_owned()));
+    }
+
+    /// A password that was right in a session.
+    pub fn forgive_session(&self, session: &str) {
+        let mut counts = self.counts();
+        counts.all.remove(&Whose::Session(session.to_owned()));
+    }
+
+    fn counts(&self) -> std::sync::MutexGuard<'_, Counts> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -112,6 +188,17 @@ fn network(address: IpAddr) -> String {
         IpAddr::V6(v6) => {
             let [a, b, c, d, ..] = v6.segments();
             format!("{a:x}:{b:x}:{c:x}:{d:x}::/64")
+        }
+    }
+}
+
+/// The /48 of an IPv6 address.
+fn site(address: IpAddr) -> Option<String> {
+    match address.to_canonical() {
+        IpAddr::V4(_) => None,
+        IpAddr::V6(v6) => {
+            let [a, b, c, ..] = v6.segments();
+            Some(format!("{a:x}:{b:x}:{c:x}::/48"))
         }
     }
 }
@@ -191,5 +278,82 @@ mod tests {
             );
         }
         assert!(throttle.count("b", from, NOON).is_ok());
+    }
+
+    #[test]
+    fn a_site_with_many_networks_is_counted_too() {
+        let throttle = Throttle::default();
+        let at = |network: u32| address(&format!("2001:db8:1:{network:x}::1"));
+        for n in 0..PER_SITE {
+            assert_eq!(throttle.count(&format!("account {n}"), at(n), NOON), Ok(()));
+        }
+        let next = at(PER_SITE);
+        assert_eq!(throttle.count("another", next, NOON), Err(900));
+        let elsewhere = address("2001:db8:2::1");
+        assert_eq!(throttle.count("another", elsewhere, NOON), Ok(()));
+        for n in 0..OPENED_BY_SITE {
+            assert_eq!(throttle.count_opening(at(n), NOON), Ok(()));
+        }
+        assert_eq!(throttle.count_opening(next, NOON), Err(3_600));
+        assert_eq!(throttle.count_opening(elsewhere, NOON), Ok(()));
+    }
+
+    #[test]
+    fn a_session_is_counted_apart_from_the_account_and_its_addresses() {
+        let throttle = Throttle::default();
+        for _ in 0..PER_ACCOUNT {
+            assert_eq!(throttle.count_session("s", NOON), Ok(()));
+        }
+        assert_eq!(throttle.count_session("s", NOON), Err(900));
+        assert_eq!(throttle.count_session("another", NOON), Ok(()));
+        throttle.forgive_session("s");
+        assert_eq!(throttle.count_session("s", NOON), Ok(()));
+    }
+
+    /// As many counters as there is room for, from many addresses, one account each but for the first.
+    fn filled(throttle: &Throttle) {
+        for n in 0..PER_ACCOUNT {
+            let from = address(&format!("192.0.2.{n}"));
+            throttle.count("guessed", from, NOON).unwrap();
+        }
+        let mut n = 0_u32;
+        while throttle.counts().all.len() + 1 < MOST {
+            let from = IpAddr::V4((0x0a00_0000 + n).into());
+            throttle.count(&format!("account {n}"), from, NOON).unwrap();
+            n += 1;
+        }
+    }
+
+    #[test]
+    fn whoever_fills_the_room_resets_no_counter_and_keeps_nobody_out_who_is_in() {
+        let throttle = Throttle::default();
+        filled(&throttle);
+        let from = address("198.51.100.1");
+        for later in [0, 59, 61, 300] {
+            let now = NOON + Duration::seconds(later);
+            let waits = throttle.count("new", from, now);
+            assert!(waits.is_err_and(|wait| wait <= 60), "{later}: {waits:?}");
+            let known = address("192.0.2.1");
+            assert!(throttle.count("guessed", known, now).is_err(), "{later}");
+            let session = format!("session {later}");
+            assert_eq!(throttle.count_session(&session, now), Ok(()), "{later}");
+        }
+        assert!(throttle.counts().all.len() <= MOST + 4);
+        // What is over makes room.
+        assert_eq!(throttle.count("new", from, NOON + WINDOW), Ok(()));
+        assert!(throttle.counts().all.len() < 10);
+    }
+
+    #[test]
+    fn what_is_over_is_looked_for_once_a_minute() {
+        let throttle = Throttle::default();
+        let swept = |at| {
+            throttle.count_session("s", at).unwrap();
+            throttle.counts().swept
+        };
+        assert_eq!(swept(NOON), Some(NOON));
+        assert_eq!(swept(NOON + Duration::seconds(59)), Some(NOON));
+        let later = NOON + Duration::MINUTE;
+        assert_eq!(swept(later), Some(later));
     }
 }

@@ -8,6 +8,27 @@ use super::password::PasswordHash;
 use crate::model::{Account, AccountId, AuditEntry};
 use crate::traits::StoreError;
 
+/// What a new session stands on. The store looks at it once more, in the transaction that begins the session: between a password that was
+/// right and its session the password may be changed, which ends all sessions there are, and this one would come after.
+#[derive(Debug, Clone, Copy)]
+pub struct Grounds<'a> {
+    /// The account's password as it was read; `None` where it had none.
+    pub password: Option<&'a PasswordHash>,
+    /// The session that the new one comes for.
+    pub before: Before<'a>,
+}
+
+/// A session that ends where a new one begins.
+#[derive(Debug, Clone, Copy)]
+pub enum Before<'a> {
+    /// None.
+    Nothing,
+    /// Whichever the browser had: it ends if it is still there, and whoever's it is.
+    Ends(&'a TokenHash),
+    /// One of the same account that goes on in the new one, and must be there for that.
+    GoesOn(&'a TokenHash),
+}
+
 /// Passwords, sessions and one-time links. Each change and its audit line are one transaction.
 #[async_trait]
 pub trait SignInStore: Send + Sync {
@@ -22,9 +43,11 @@ pub trait SignInStore: Send + Sync {
     /// The account's password, if it has one.
     async fn password(&self, account: &AccountId) -> Result<Option<PasswordHash>, StoreError>;
 
-    /// Sets the account's password and ends its sessions and links.
+    /// Sets the account's password in the place of `was` and ends its sessions and links. [`StoreError::Changed`] where `was` is not its
+    /// password any more.
     async fn set_password(
         &self,
+        was: &PasswordHash,
         password: &PasswordHash,
         audit: &AuditEntry,
     ) -> Result<(), StoreError>;
@@ -44,11 +67,11 @@ pub trait SignInStore: Send + Sync {
         audit: &AuditEntry,
     ) -> Result<(), StoreError>;
 
-    /// Adds a session, in the place of `replaces` where that is given.
+    /// Adds a session, if what it stands on still holds; else [`StoreError::Changed`], and nothing is changed.
     async fn insert_session(
         &self,
         session: &Session,
-        replaces: Option<&TokenHash>,
+        grounds: Grounds<'_>,
         audit: &AuditEntry,
     ) -> Result<(), StoreError>;
 

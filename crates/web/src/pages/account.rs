@@ -253,10 +253,7 @@ pub async fn delete(
             "A suspended account is deleted by support alone.",
         ));
     }
-    let erased = host
-        .sign_in
-        .erase(signed, form.secret("password"), &origin(&req))
-        .await;
+    let erased = host.sign_in.erase(signed, form.secret("password")).await;
     erased.map_err(|error| Stop::sign_in(&req, &error))?;
     let mut response = see("/");
     if let Some(cookie) = no_session(&host) {

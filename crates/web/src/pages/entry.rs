@@ -123,7 +123,7 @@ fn refused(
 ) -> Result<HttpResponse, Stop> {
     let status = match error {
         SignInError::Field(_) | SignInError::EmailTaken => StatusCode::BAD_REQUEST,
-        SignInError::Wrong => StatusCode::UNAUTHORIZED,
+        SignInError::Wrong | SignInError::Changed => StatusCode::UNAUTHORIZED,
         SignInError::TooMany(_) => StatusCode::TOO_MANY_REQUESTS,
         SignInError::SignUpClosed
         | SignInError::LinkGone

@@ -1,6 +1,6 @@
 //! Keys: made, rotated, revoked. The whole key stands on one page, once.
 
-use std::time::Duration;
+use std::{sync::LazyLock, time::Duration};
 
 use actix_web::{HttpRequest, HttpResponse, http::StatusCode, web};
 use askama::Template;
@@ -8,10 +8,29 @@ use brownstone_accounts::{Account, Actor, ApiKey, KeyId, KeyRecord};
 
 use crate::{
     host::Host,
+    pace::Pace,
     page::{Frame, Stop, see, show},
     text::{moment, visible},
     visitor::{FRESH_FOR_KEYS, Visitor},
 };
+
+/// Keys that an account makes and rotates in a span: far more than by hand, and each is a row that stays.
+const MADE: u64 = 30;
+
+/// That span, in seconds.
+const MADE_IN: u64 = 600;
+
+static PACE: LazyLock<Pace> = LazyLock::new(|| Pace::new(MADE));
+
+/// Counts a key that is about to be made.
+fn paced(req: &HttpRequest, host: &Host, account: &Account) -> Result<(), Stop> {
+    let now = u64::try_from(host.sign_in.now().unix_timestamp()).unwrap_or_default();
+    if PACE.allows(&account.id, now / MADE_IN) {
+        return Ok(());
+    }
+    let message = format!("An account makes at most {MADE} keys in ten minutes.");
+    Err(Stop::wait(req, MADE_IN - now % MADE_IN, message))
+}
 
 /// Overlaps that a rotation offers: hours and their name.
 const OVERLAPS: [(u64, &str); 4] = [
@@ -115,7 +134,7 @@ fn show_key(
 /// `POST /dashboard/keys`
 ///
 /// # Errors
-/// Sends to give the password again where that was long ago; 400 for a bad name.
+/// Sends to give the password again where that was long ago; 400 for a bad name, or where there are enough keys; 429 for too many in a row.
 pub async fn create(
     req: HttpRequest,
     host: web::Data<Host>,
@@ -125,6 +144,7 @@ pub async fn create(
     let form = visitor.form(&req, &body)?;
     let signed = visitor.fresh(&req, &host, FRESH_FOR_KEYS, "/dashboard/keys")?;
     let name = Some(form.get("name")).filter(|name| !name.is_empty());
+    paced(&req, &host, &signed.account)?;
     let id = &signed.account.id;
     let new = host.accounts.create_key(id, name, Actor::Account(id)).await;
     let new = new.map_err(|error| Stop::accounts(&req, &error))?;
@@ -153,7 +173,7 @@ async fn own(req: &HttpRequest, host: &Host, account: &Account) -> Result<KeyRec
 /// `POST /dashboard/keys/{id}/rotate`
 ///
 /// # Errors
-/// 404 for a key that is not one's own; 400 for one that ended.
+/// 404 for a key that is not one's own; 400 for one that ended; 429 for too many in a row.
 pub async fn rotate(
     req: HttpRequest,
     host: web::Data<Host>,
@@ -168,6 +188,7 @@ pub async fn rotate(
     let hours =
         hours.ok_or_else(|| Stop::bad(&req, "overlap_hours: 0, 1, 24 or 168 is expected"))?;
     let overlap = Duration::from_secs(hours * 3_600);
+    paced(&req, &host, &signed.account)?;
     let actor = Actor::Account(&signed.account.id);
     let rotation = host.accounts.rotate_key(&key.id, overlap, actor).await;
     let rotation = rotation.map_err(|error| Stop::accounts(&req, &error))?;

@@ -49,7 +49,7 @@ fn unpacked(text: &str) -> Option<(Token, bool, String)> {
     Some((attempt, again, next))
 }
 
-/// `GET /sign-in/oidc`: to the issuer. `again=1` has it ask who it is.
+/// `GET /sign-in/oidc`: to the issuer. `again=1` has it ask who it is; whoever leaves that out gets a session that is as fresh as the issuer says.
 ///
 /// # Errors
 /// 404 where there is no issuer; 502 where it does not answer.
@@ -108,11 +108,11 @@ async fn finish(req: &HttpRequest, host: &Host) -> Result<HttpResponse, Stop> {
     }
     let (state, code) = (form.get("state"), form.get("code"));
     let now = host.sign_in.now();
-    let email = oidc.finish(&attempt, state, code, again, now).await;
-    let email = email.map_err(refused)?;
+    let who = oidc.finish(&attempt, state, code, again, now).await;
+    let who = who.map_err(refused)?;
     let visitor = Visitor::of(req, host).await?;
     let old = visitor.signed.as_ref().map(|_| visitor.token());
-    let new = host.sign_in.vouched(&email, &origin(req), old).await;
+    let new = host.sign_in.vouched(&who, &origin(req), old).await;
     let new = new.map_err(|error| Stop::sign_in(req, &error))?;
     Ok(entered(host, &new, &next))
 }

@@ -1,4 +1,4 @@
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use brownstone_sample_city::{Issuer, Signed};
 use proptest::prelude::*;
@@ -18,6 +18,8 @@ struct Double {
     claims: Value,
     status: u16,
     asked: AtomicUsize,
+    /// Whether it answers nothing, after a while.
+    silent: AtomicBool,
     sent: std::sync::Mutex<Vec<(&'static str, String)>>,
 }
 
@@ -33,6 +35,7 @@ impl Double {
             }),
             status: 200,
             asked: AtomicUsize::new(0),
+            silent: AtomicBool::new(false),
             sent: std::sync::Mutex::default(),
         }
     }
@@ -42,6 +45,10 @@ impl Double {
 impl IssuerHttp for Double {
     async fn get(&self, url: &str) -> Result<Vec<u8>, String> {
         self.asked.fetch_add(1, Ordering::SeqCst);
+        if self.silent.load(Ordering::SeqCst) {
+            tokio::time::sleep(std::time::Duration::from_secs(10)).await;
+            return Err("silence".to_owned());
+        }
         let body = if url.ends_with("/.well-known/openid-configuration") {
             json!({
                 "issuer": ISSUER, "authorization_endpoint": "https://issuer.example/enter?tenant=1",
@@ -78,7 +85,7 @@ fn oidc(http: Arc<Double>) -> Oidc {
     Oidc::new(settings, http)
 }
 
-async fn finish(attempt: &Token, double: Double, again: bool) -> Result<String, OidcError> {
+async fn finish(attempt: &Token, double: Double, again: bool) -> Result<Vouched, OidcError> {
     let state = state(attempt);
     let oidc = oidc(Arc::new(double));
     oidc.finish(attempt, &state, "code", again, NOW).await
@@ -102,11 +109,12 @@ async fn a_browser_goes_to_the_issuer_and_comes_back() {
     }
     // The secret itself is in none of it.
     assert!(!url.contains(attempt.expose()) && !url.contains(&verifier(&attempt)));
-    let email = oidc
+    let who = oidc
         .finish(&attempt, &state(&attempt), "code", true, NOW)
         .await
         .unwrap();
-    assert_eq!(email, "Ada@example.com");
+    assert_eq!(who.email, "Ada@example.com");
+    assert_eq!(who.asked_at, Some(NOW));
     let sent = double.sent.lock().unwrap().clone();
     assert!(sent.contains(&("code_verifier", verifier(&attempt))));
     assert!(sent.contains(&("client_secret", "canary".to_owned())));
@@ -184,6 +192,52 @@ async fn each_claim_counts() {
     let mut old = Double::of(&attempt);
     old.claims["auth_time"] = json!(now - 3_600);
     assert!(finish(&attempt, old, true).await.is_err());
+}
+
+#[tokio::test]
+async fn when_it_asked_is_the_issuers_to_say_and_no_moment_to_come() {
+    let attempt = Token::generate().unwrap();
+    let now = NOW.unix_timestamp();
+    for (said, seconds) in [
+        (json!(now - 3_600), Some(-3_600)),
+        (json!(now + 60), Some(60)),
+        (json!(now + 61), None),
+        (json!(i64::MAX), None),
+        (Value::Null, None),
+    ] {
+        let double = || {
+            let mut double = Double::of(&attempt);
+            double.claims["auth_time"] = said.clone();
+            double
+        };
+        let who = finish(&attempt, double(), false).await.unwrap();
+        let expected = seconds.map(|seconds| NOW + Duration::seconds(seconds));
+        assert_eq!(who.asked_at, expected, "{said}");
+        // Whoever is to be asked again must have been.
+        let again = finish(&attempt, double(), true).await;
+        assert_eq!(again.is_ok(), seconds == Some(60), "{said}: {again:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_issuer_that_did_not_answer_is_left_alone_for_a_moment() {
+    let attempt = Token::generate().unwrap();
+    let double = Arc::new(Double {
+        silent: true.into(),
+        ..Double::of(&attempt)
+    });
+    let oidc = oidc(Arc::clone(&double));
+    let begin = || oidc.begin(&attempt, false, NOW);
+    // Those who come at one time wait for one silence, and whoever comes after for none.
+    let (one, two, three) = tokio::join!(begin(), begin(), begin());
+    for got in [one, two, three, begin().await] {
+        assert!(matches!(got, Err(OidcError::Unreachable(_))), "{got:?}");
+    }
+    assert_eq!(double.asked.load(Ordering::SeqCst), 1);
+    double.silent.store(false, Ordering::SeqCst);
+    tokio::time::advance(LEFT_ALONE).await;
+    begin().await.unwrap();
+    assert_eq!(double.asked.load(Ordering::SeqCst), 3);
 }
 
 #[tokio::test]
