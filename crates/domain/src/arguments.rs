@@ -1,4 +1,4 @@
-//! The one table of what a body's fields take: kind, bounds, meaning and an example. The tools of MCP and the OpenAPI document are made of it.
+//! The one table of what a body's fields take: kind, bounds, meaning and an example. The MCP tools and the OpenAPI document are made from it.
 
 use serde_json::{Map, Value, json};
 
@@ -10,7 +10,7 @@ pub const MAX_DOLLARS: i64 = 100_000_000_000;
 /// What a value may be.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Kind {
-    /// Text of 1 to so many characters.
+    /// Text of 1 to this many characters.
     Text(u32),
     /// Text of five digits.
     Zip,
@@ -20,7 +20,7 @@ pub enum Kind {
     Integer(i64, i64),
     /// A number within bounds.
     Number(f64, f64),
-    /// A number from 0 to this, in halves.
+    /// A number from 0 to this, in steps of a half.
     Halves(f64),
     /// Whole US dollars, up to [`MAX_DOLLARS`].
     Dollars,
@@ -62,7 +62,7 @@ const SORTS: &[&str] = &[
 /// What a body's field takes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Argument {
-    /// The one operation it is of; `None` where it means the same in all.
+    /// The one operation it belongs to; `None` where it means the same in all.
     of: Option<Operation>,
     /// The field's name.
     pub name: &'static str,
@@ -151,7 +151,7 @@ const ARGUMENTS: &[Argument] = {
         all(
             "status",
             SeveralOf(STATUSES),
-            "Statuses to include; default active alone.",
+            "Statuses to include; default active only.",
             r#"["active", "pending"]"#,
         ),
         all(
@@ -229,37 +229,37 @@ const ARGUMENTS: &[Argument] = {
         all(
             "price_reduced",
             Boolean,
-            "Only homes whose price was cut, or only others; absent is either.",
+            "Only homes whose price was cut, or only others; absent: either.",
             "true",
         ),
         all(
             "new_construction",
             Boolean,
-            "Only new buildings, or only others; absent is either.",
+            "Only new buildings, or only others; absent: either.",
             "true",
         ),
         all(
             "no_fee",
             Boolean,
-            "Rentals without a broker's fee, or with one; absent is either.",
+            "Rentals without a broker's fee, or with one; absent: either.",
             "true",
         ),
         all(
             "pets_allowed",
             Boolean,
-            "Homes that allow pets, or do not; absent is either.",
+            "Homes that allow pets, or do not; absent: either.",
             "true",
         ),
         all(
             "furnished",
             Boolean,
-            "Furnished homes, or unfurnished; absent is either.",
+            "Furnished homes, or unfurnished; absent: either.",
             "false",
         ),
         all(
             "has_open_house",
             Boolean,
-            "Homes with an open house to come, or without; absent is either.",
+            "Homes with a future open house, or without; absent: either.",
             "true",
         ),
         all(
@@ -284,13 +284,13 @@ const ARGUMENTS: &[Argument] = {
             SearchListings,
             "limit",
             Integer(1, 100),
-            "Listings a page; default 25. A smaller page leaves room for other results.",
+            "Listings per page; default 25. A smaller page leaves room for other results.",
             "10",
         ),
         all(
             "offset",
             Integer(0, 1_000_000_000),
-            "Listings to pass over: offset plus the results of the page before.",
+            "Listings to skip: offset of the page before plus its results.",
             "25",
         ),
         of(
@@ -422,7 +422,7 @@ const ARGUMENTS: &[Argument] = {
         all(
             "since",
             Text(40),
-            "Begin of the digest: a day as YYYY-MM-DD or an RFC 3339 moment; default 24 hours ago, at most 30 days.",
+            "Start of the digest: a day as YYYY-MM-DD or an RFC 3339 moment; default 24 hours ago, at most 30 days.",
             r#""2026-11-26""#,
         ),
         all(
@@ -441,13 +441,13 @@ const ARGUMENTS: &[Argument] = {
             GetListingUpdates,
             "limit",
             Integer(1, 200),
-            "Items of each group; default 50.",
+            "Items in each group; default 50.",
             "20",
         ),
         all(
             "after_event_id",
             Integer(0, 9_007_199_254_740_991),
-            "Go on after this event_id of a truncated digest.",
+            "Continue after this event_id of a truncated digest.",
             "1841",
         ),
         all(
@@ -489,7 +489,7 @@ const ARGUMENTS: &[Argument] = {
         all(
             "loan_type",
             OneOf(&["conventional", "fha", "va", "usda", "jumbo"]),
-            "Programme; default conventional, which above the conforming limit is priced as jumbo.",
+            "Loan programme; default conventional, which above the conforming limit is priced as jumbo.",
             r#""fha""#,
         ),
         all(
@@ -533,7 +533,7 @@ pub fn argument(operation: Operation, name: &str) -> Option<&'static Argument> {
     own.or_else(|| rows.find(|row| row.of.is_none()))
 }
 
-/// The fields that a call must have.
+/// The fields that a call must contain.
 pub const fn required(operation: Operation) -> &'static [&'static str] {
     match operation {
         Operation::LookupProperty | Operation::GetComps | Operation::GetRentalEstimates => {

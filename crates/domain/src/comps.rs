@@ -14,7 +14,7 @@ named! {
     CompsMode {
         /// The comparable sales.
         Comps = "comps",
-        /// The comparable sales and a value made of them.
+        /// The comparable sales, and a value estimated from them.
         Valuation = "valuation",
     }
 }
@@ -24,7 +24,7 @@ named! {
     SameBuilding {
         /// They are taken first.
         Prefer = "prefer",
-        /// Only they are taken.
+        /// Only those are taken.
         Only = "only",
         /// They are left out.
         Exclude = "exclude",
@@ -42,13 +42,13 @@ named! {
 }
 
 named! {
-    /// How far a value can be relied on, next to others of this service.
+    /// How reliable a value is, compared with other values of this service.
     Confidence {
-        /// Among the surest third.
+        /// In the most certain third.
         High = "high",
         /// In between.
         Medium = "medium",
-        /// A wide guess.
+        /// A rough guess.
         Low = "low",
     }
 }
@@ -58,7 +58,7 @@ named! {
     NoValueReason {
         /// Fewer than three usable sales were found.
         TooFewComps = "too_few_comps",
-        /// The sales that were found say too different things.
+        /// The sales that were found disagree too much.
         CompsTooDispersed = "comps_too_dispersed",
         /// The kind of property is not valued.
         UnsupportedPropertyType = "unsupported_property_type",
@@ -72,7 +72,7 @@ pub struct CompsRequest {
     pub address: String,
     /// What is asked for.
     pub mode: CompsMode,
-    /// What the caller knows better about the subject.
+    /// What the caller knows about the subject better than the record does.
     pub overrides: SubjectOverrides,
     /// One distance instead of the steps.
     pub radius_miles: Option<f64>,
@@ -82,24 +82,24 @@ pub struct CompsRequest {
     pub limit: u32,
     /// Sales in the subject's own building.
     pub same_building: SameBuilding,
-    /// The least price.
+    /// The lowest price.
     pub min_sale_price: u64,
-    /// The greatest price.
+    /// The highest price.
     pub max_sale_price: Option<u64>,
-    /// Whether transfers outside the market count.
+    /// Whether sales that were not at arm's length count.
     pub include_non_arms_length: bool,
     /// Only sales dated before this day count; today when absent.
     pub as_of_date: Option<Date>,
 }
 
 impl CompsRequest {
-    /// Least price where none is asked for: below it a price is no market price.
+    /// Lowest price where none is asked for: anything below it is not a market price.
     pub const DEFAULT_MIN_SALE_PRICE: u64 = 10_000;
     /// Sales listed where no limit is asked for.
     pub const DEFAULT_LIMIT: u32 = 10;
     /// The most sales listed.
     pub const MAX_LIMIT: u32 = 50;
-    /// The longest look back, in months.
+    /// How far back a search can look, in months.
     pub const MAX_LOOKBACK_MONTHS: u32 = 60;
     /// The shortest and the longest distance, in miles.
     pub const RADIUS_MILES: (f64, f64) = (0.05, 5.0);
@@ -149,13 +149,13 @@ pub struct CompsAnswer {
     pub query: CompsQuery,
     /// How far the search went.
     pub search_used: SearchUsed,
-    /// The sales, the most alike first.
+    /// The sales, the most similar first.
     pub comps: Vec<Comp>,
-    /// How many they are.
+    /// How many there are.
     pub comp_count: u32,
     /// How many sales each rule left out.
     pub excluded_counts: ExcludedCounts,
-    /// What the listed sales say together.
+    /// Figures over the listed sales.
     pub summary: CompsSummary,
     /// The value; null in `comps` mode.
     pub valuation: Option<Valuation>,
@@ -216,16 +216,16 @@ pub struct CompsQuery {
     pub limit: u32,
     /// Sales in the subject's own building.
     pub same_building: SameBuilding,
-    /// The least price.
+    /// The lowest price.
     pub min_sale_price: u64,
-    /// The greatest price.
+    /// The highest price.
     pub max_sale_price: Option<u64>,
-    /// Whether transfers outside the market count.
+    /// Whether sales that were not at arm's length count.
     pub include_non_arms_length: bool,
     /// Only sales before this day count.
     #[serde(with = "day")]
     pub as_of_date: Date,
-    /// Days by which the city's publication trails: with an `as_of_date`, sales of so many days before it do not count.
+    /// How many days late the city publishes: with an `as_of_date`, sales from that many days before it do not count.
     pub publication_lag_days: u32,
 }
 
@@ -248,7 +248,7 @@ named! {
     SearchStep {
         /// The subject's own building.
         SameBuilding = "same_building",
-        /// All within a distance.
+        /// Everything within a distance.
         Radius = "radius",
         /// The tax block, where the subject's place is not known.
         Block = "block",
@@ -261,11 +261,11 @@ named! {
     }
 }
 
-/// A closed sale next to the subject.
+/// A closed sale, compared with the subject.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Comp {
-    /// Its number, stable over releases.
+    /// Its identifier, the same in every release.
     pub sale_id: String,
     /// Address as published, without the unit.
     pub address: String,
@@ -298,7 +298,7 @@ pub struct Comp {
     pub year_built: Option<u32>,
     /// Floor area in square feet; null where the city gives none, and for a unit.
     pub living_area_sqft: Option<u32>,
-    /// Price by floor area.
+    /// Price per square foot of floor area.
     pub price_per_sqft: Option<f64>,
     /// Distance from the subject, rounded to a thousandth.
     pub distance_miles: Option<f64>,
@@ -306,15 +306,15 @@ pub struct Comp {
     pub same_building: bool,
     /// Days from the sale to `as_of_date`.
     pub days_since_sale: u32,
-    /// How alike it is, 0 to 1.
+    /// How similar it is, 0 to 1.
     pub similarity: f64,
     /// Its share of the estimate, 0 to 1; null in `comps` mode and where there is no estimate.
     pub weight: Option<f64>,
-    /// The price as of `as_of_date`; null where the market's course is not known.
+    /// The price adjusted to `as_of_date`; null where the market's movement is not known.
     pub time_adjusted_price: Option<u64>,
-    /// Whether it is a sale in the market.
+    /// Whether it was an arm's-length sale.
     pub arms_length: bool,
-    /// What is the matter with it.
+    /// Why the sale is suspect, as fixed words; empty if nothing is.
     pub flags: Vec<Cow<'static, str>>,
 }
 
@@ -326,15 +326,15 @@ pub struct ExcludedCounts {
     pub below_price_floor: u32,
     /// A transfer without money or at a token price.
     pub non_arms_length: u32,
-    /// One total on several lots.
+    /// One total price recorded for several lots.
     pub package_sale: u32,
-    /// Recorded before.
+    /// A repeat of a recording.
     pub duplicate_recording: u32,
-    /// Far off what its like sold for.
+    /// A price far from those of similar sales.
     pub price_outlier: u32,
     /// Another kind of property.
     pub different_type: u32,
-    /// Sold before the look back began.
+    /// Sold before the period that was searched.
     pub too_old: u32,
     /// Within the widest step of the search, but not the step that won.
     pub too_far: u32,
@@ -342,22 +342,22 @@ pub struct ExcludedCounts {
     pub no_size: u32,
 }
 
-/// What the listed sales say together; null where none of them says it.
+/// Figures over the listed sales; null where none of them has the fact.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct CompsSummary {
-    /// Middle price.
+    /// Median price.
     pub median_sale_price: Option<u64>,
-    /// Middle price by floor area.
+    /// Median price per square foot of floor area.
     pub median_price_per_sqft: Option<f64>,
-    /// A quarter sold for less.
+    /// 25th percentile: a quarter sold for less.
     pub p25_sale_price: Option<u64>,
-    /// A quarter sold for more.
+    /// 75th percentile: a quarter sold for more.
     pub p75_sale_price: Option<u64>,
-    /// Day of the newest.
+    /// Day of the newest sale.
     #[serde(with = "day::option")]
     pub newest_sale_date: Option<Date>,
-    /// Day of the oldest.
+    /// Day of the oldest sale.
     #[serde(with = "day::option")]
     pub oldest_sale_date: Option<Date>,
 }
@@ -372,9 +372,9 @@ pub struct Valuation {
     pub low: Option<u64>,
     /// Upper end of the interval.
     pub high: Option<u64>,
-    /// How often the interval holds the price: 0.80.
+    /// How often the interval contains the price: 0.80.
     pub interval_probability: f64,
-    /// How far it can be relied on.
+    /// How reliable it is.
     pub confidence: Option<Confidence>,
     /// Forecast standard deviation: the usual error as a share of the value.
     pub fsd: Option<f64>,
@@ -384,7 +384,7 @@ pub struct Valuation {
     pub method: String,
     /// Comparable sales it rests on.
     pub comp_count: u32,
-    /// The day it is for.
+    /// The day the estimate is for.
     #[serde(with = "day")]
     pub valuation_date: Date,
     /// Which tables and model made it.

@@ -31,7 +31,7 @@ pub struct Envelope<T> {
     pub meta: Meta,
 }
 
-/// What every success says about its call.
+/// What every success says about the call itself.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Meta {
@@ -73,7 +73,7 @@ impl Meta {
     }
 }
 
-/// A JSON string. Names and identifiers have nothing to escape; whatever has goes to the library.
+/// A JSON string. Names and identifiers have nothing to escape; a text that has goes through the library.
 fn write_text(text: &str, out: &mut Vec<u8>) {
     if text
         .bytes()

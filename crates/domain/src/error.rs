@@ -18,15 +18,15 @@ pub enum ErrorCode {
     NotFound,
     /// An address or area outside the five boroughs.
     OutsideCoverage,
-    /// Budget exhausted, or the call costs more than the entire ceiling.
+    /// Budget exhausted for the moment, too many calls in flight or new addresses for the account, or a cost above the entire ceiling.
     RateLimited,
-    /// The quota could not be determined, or the process sheds load.
+    /// The budget could not be determined, or the process sheds load.
     QuotaUnavailable,
     /// Known path, wrong HTTP method.
     MethodNotAllowed,
-    /// What the answer needs from upstream could not be had.
+    /// What the answer needs from upstream could not be fetched.
     UpstreamError,
-    /// A fault of ours.
+    /// An error on our side.
     InternalError,
 }
 
@@ -57,8 +57,8 @@ pub const ERROR_CODES: [ErrorSpec; 10] = [
         status: 401,
         retry: false,
         cause: "The key is missing, malformed, unknown, revoked, expired or of another environment; the answer does not say which.",
-        advice: "Send the header `Authorization: Bearer <API_KEY>` with a key of this environment that has not been revoked or rotated away.",
-        example: "Authentication failed. Send a valid API key as Authorization: Bearer <API_KEY>.",
+        advice: "Send the header `Authorization: Bearer <API_KEY>` with a key of this environment that was neither revoked nor replaced by rotation.",
+        example: "Missing or invalid API key. Send the header Authorization: Bearer <API_KEY> with a key of this environment.",
     },
     ErrorSpec {
         code: ErrorCode::Forbidden,
@@ -84,8 +84,8 @@ pub const ERROR_CODES: [ErrorSpec; 10] = [
         status: 404,
         retry: false,
         cause: "The address is in the city but has no tax lot on record or cannot be placed on a map; also a path that does not exist, and any /v1/ path on the web host.",
-        advice: "Check the house number, the street and the borough or ZIP, or send the BBL or BIN; for a path, check the base address.",
-        example: "No building is on record at this address.",
+        advice: "Check the house number, the street and the borough or ZIP, or send the BBL or BIN; for a path, check the base URL.",
+        example: "The address is in New York City but has no tax lot on record.",
     },
     ErrorSpec {
         code: ErrorCode::OutsideCoverage,
@@ -93,16 +93,16 @@ pub const ERROR_CODES: [ErrorSpec; 10] = [
         status: 400,
         retry: false,
         cause: "The address or area is outside the five boroughs of New York City.",
-        advice: "Nothing: another spelling does not change the answer.",
-        example: "The address is outside the five boroughs of New York City.",
+        advice: "Nothing to do: another spelling does not change the answer.",
+        example: "The address is outside the five boroughs of New York City: another state, by its ZIP code.",
     },
     ErrorSpec {
         code: ErrorCode::RateLimited,
         name: "rate_limited",
         status: 429,
         retry: true,
-        cause: "A budget is exhausted for the moment (with Retry-After), or the call costs more than the account's entire ceiling (without).",
-        advice: "With Retry-After: wait at least so many seconds, then send the same call; back off exponentially on repeats. Without: only a higher limit helps.",
+        cause: "With Retry-After: a budget is exhausted for the moment, the account has too many calls in flight, or it looked up too many new addresses in a short time. Without: the call costs more than the account's entire ceiling.",
+        advice: "With Retry-After: wait at least that many seconds, then send the same call; back off exponentially on repeats. Without: only a higher limit helps.",
         example: "The per-minute budget is exhausted: lookupProperty costs 10 units and 4 are left. Retry after 2 seconds.",
     },
     ErrorSpec {
@@ -110,7 +110,7 @@ pub const ERROR_CODES: [ErrorSpec; 10] = [
         name: "quota_unavailable",
         status: 503,
         retry: true,
-        cause: "The budget could not be determined, or too many calls are in flight for the whole service. No work was done and nothing was charged.",
+        cause: "The budget could not be determined, or the service has as many calls in flight, or reports being assembled, as it can take. Nothing was charged.",
         advice: "Wait for the seconds of Retry-After, then retry with exponential backoff.",
         example: "The budget could not be determined. No work was done; it is safe to retry.",
     },
@@ -128,7 +128,7 @@ pub const ERROR_CODES: [ErrorSpec; 10] = [
         name: "upstream_error",
         status: 502,
         retry: true,
-        cause: "What the answer needs from the public record could not be had in time, or this deployment never loaded it. Nothing was charged.",
+        cause: "What the answer needs from the public record could not be fetched in time, or this deployment never loaded it. Nothing was charged.",
         advice: "Retry later with exponential backoff.",
         example: "The public record could not be reached. Nothing was charged; it is safe to retry later.",
     },
@@ -137,8 +137,8 @@ pub const ERROR_CODES: [ErrorSpec; 10] = [
         name: "internal_error",
         status: 500,
         retry: false,
-        cause: "A fault on our side. Nothing was charged.",
-        advice: "Tell support the request id. The same call may succeed later, but nothing promises it.",
+        cause: "An error on our side. Nothing was charged.",
+        advice: "Give support the request id. The same call may succeed later, but there is no guarantee.",
         example: "Something went wrong on our side. The request id helps support to find it.",
     },
 ];

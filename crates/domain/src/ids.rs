@@ -4,13 +4,13 @@ use std::{fmt, str::FromStr};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-/// Text that is not the identifier it was taken for.
+/// Text that is not a valid identifier.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{what} expected, got {got:?}: {why}")]
 pub struct IdError {
     /// The identifier's name.
     pub what: &'static str,
-    /// What came, cut to 40 characters.
+    /// What was given instead, cut to 40 characters.
     pub got: String,
     /// What is allowed.
     pub why: &'static str,
@@ -24,7 +24,7 @@ fn fault(what: &'static str, got: &str, why: &'static str) -> IdError {
     }
 }
 
-/// Drops the decimals some datasets print behind an identifier: `1008350041.00000000` is `1008350041`.
+/// Drops the decimals that some datasets print after an identifier: `1008350041.00000000` is `1008350041`.
 fn without_decimals(text: &str) -> &str {
     match text.split_once('.') {
         Some((whole, rest)) if rest.bytes().all(|b| b == b'0') => whole,
@@ -128,7 +128,7 @@ impl fmt::Display for Borough {
 /// A tax lot: borough digit, five digits of block, four of lot. Written as ten digits.
 ///
 /// Reading accepts what people and datasets write: ten digits, with decimals (`1008350041.00000000`), or borough, block
-/// and lot apart (`1-00835-0041`, `1/835/41`, `1 835 41`).
+/// and lot as separate parts (`1-00835-0041`, `1/835/41`, `1 835 41`).
 ///
 /// ```
 /// use brownstone_domain::Bbl;
@@ -238,7 +238,7 @@ impl FromStr for Bbl {
 
 /// A building: seven digits, the first its borough's.
 ///
-/// A number of a borough digit and six zeros is the city's placeholder for "no building" and is refused.
+/// A borough digit followed by six zeros is the city's placeholder for "no building" and is refused.
 ///
 /// ```
 /// use brownstone_domain::Bin;

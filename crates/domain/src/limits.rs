@@ -45,15 +45,15 @@ pub struct Limits {
     per_day: u32,
 }
 
-/// A ceiling that the arithmetic of the budgets cannot hold.
+/// A ceiling that is too large for the arithmetic of the budgets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("{budget} is {got}; allowed is 0 to {max}")]
 pub struct LimitError {
     /// `per_minute` or `per_day`.
     pub budget: &'static str,
-    /// What came.
+    /// What was given.
     pub got: u32,
-    /// The greatest value allowed.
+    /// The largest value allowed.
     pub max: u32,
 }
 
@@ -62,9 +62,9 @@ impl Limits {
     pub const DEFAULT_PER_MINUTE: u32 = 240;
     /// Units per day of a new account.
     pub const DEFAULT_PER_DAY: u32 = 10_000;
-    /// The greatest per-minute ceiling: exact in 53-bit arithmetic, which shared stores use.
+    /// The largest per-minute ceiling: exact in 53-bit arithmetic, which shared stores use.
     pub const MAX_PER_MINUTE: u32 = 150_000_000;
-    /// The greatest per-day ceiling.
+    /// The largest per-day ceiling.
     pub const MAX_PER_DAY: u32 = 4_000_000_000;
 
     /// Limits within the range the budgets can hold.

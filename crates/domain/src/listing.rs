@@ -1,4 +1,4 @@
-//! A home for sale or for rent, as a licensed feed has it, in the contract's fields.
+//! A home for sale or for rent: what a licensed feed says of it, in this API's fields.
 
 use std::collections::BTreeMap;
 
@@ -27,7 +27,7 @@ macro_rules! named {
                 }
             }
 
-            /// The value that is written so; `None` for any other text.
+            /// The value with this spelling; `None` for any other text.
             pub fn from_name(name: &str) -> Option<Self> {
                 Self::ALL.iter().copied().find(|value| value.as_str() == name)
             }
@@ -54,7 +54,7 @@ macro_rules! named {
 pub(crate) use named;
 
 named! {
-    /// What is offered.
+    /// Whether a home is offered for sale or for rent.
     ListingType {
         /// A home for sale.
         Sale = "sale",
@@ -64,7 +64,7 @@ named! {
 }
 
 named! {
-    /// Where a listing stands, in the words of the RESO Data Dictionary.
+    /// The status of a listing, in the words of the RESO Data Dictionary.
     ListingStatus {
         /// On the market.
         Active = "active",
@@ -74,19 +74,19 @@ named! {
         ActiveUnderContract = "active_under_contract",
         /// An offer was accepted and the home is no longer on the market.
         Pending = "pending",
-        /// Taken off for a while; the agreement runs on.
+        /// Taken off the market for a while; the listing agreement is still in force.
         Hold = "hold",
-        /// Taken off; the agreement runs on.
+        /// Taken off the market; the listing agreement is still in force.
         Withdrawn = "withdrawn",
-        /// The agreement was ended.
+        /// The listing agreement was ended.
         Canceled = "canceled",
-        /// The agreement ran out.
+        /// The listing agreement expired.
         Expired = "expired",
-        /// Sold or let.
+        /// Sold or rented.
         Closed = "closed",
         /// Gone from the feed, which does not say why.
         OffMarket = "off_market",
-        /// A word of the feed that we do not know; `status_raw` has it.
+        /// The feed's word is not one that we know; `status_raw` has it.
         Other = "other",
     }
 }
@@ -100,7 +100,7 @@ impl ListingStatus {
         Self::Pending,
     ];
 
-    /// Whether the home can be had: announced, active, or under contract and still shown. A pending one is off the market.
+    /// Whether the home is on offer: announced, active, or under contract and still shown. A pending one is off the market.
     pub const fn on_market(self) -> bool {
         matches!(
             self,
@@ -126,19 +126,19 @@ named! {
         ThreeFamily = "three_family",
         /// A building of four or more homes.
         MultiFamily = "multi_family",
-        /// A house in a row.
+        /// A townhouse, in a row of houses.
         Townhouse = "townhouse",
-        /// Homes and shops.
+        /// Homes and businesses in one building.
         MixedUse = "mixed_use",
-        /// Ground without a home.
+        /// Land without a home.
         Land = "land",
-        /// Anything else, and rental apartments of which no more is known; `property_type_raw` has the feed's word.
+        /// Anything else, and rental apartments about which no more is known; `property_type_raw` has the feed's word.
         Other = "other",
     }
 }
 
 impl PropertyType {
-    /// Whether the listing is of a whole building, so that its address alone tells it from others.
+    /// Whether the listing is for a whole building, so that its address alone identifies it.
     pub const fn is_whole_building(self) -> bool {
         matches!(
             self,
@@ -165,7 +165,7 @@ pub struct OpenHouse {
     pub end_time: Option<String>,
 }
 
-/// What one source knows a listing by.
+/// How one source identifies a listing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ListingSource {
@@ -180,13 +180,13 @@ pub struct ListingSource {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Listing {
-    /// Our own name of the listing, the same for as long as the source has it.
+    /// Our own identifier of the listing, the same for as long as the source has it.
     pub listing_key: String,
     /// The source's identifier.
     pub source_listing_id: String,
     /// For sale or for rent.
     pub listing_type: ListingType,
-    /// Where it stands.
+    /// Its status.
     pub status: ListingStatus,
     /// The feed's word for that.
     pub status_raw: Option<String>,
@@ -216,32 +216,32 @@ pub struct Listing {
     pub latitude: Option<f64>,
     /// Degrees east: negative here.
     pub longitude: Option<f64>,
-    /// What a sale asks; null for a rental.
+    /// Asking price; null for a rental.
     pub list_price: Option<Dollars>,
-    /// What a rental asks a month; null for a sale.
+    /// Asking rent per month; null for a sale.
     pub asking_rent: Option<Dollars>,
-    /// What it asked first; a month's rent for a rental.
+    /// The first asking price; monthly rent for a rental.
     pub original_list_price: Option<Dollars>,
-    /// What it asked before the last change.
+    /// The asking price before the last change.
     pub previous_list_price: Option<Dollars>,
-    /// The last change: negative for a cut.
+    /// The last change of the asking price: negative for a cut.
     pub price_change: Option<Dollars>,
-    /// When the price changed last.
+    /// When the price last changed.
     #[serde(with = "time::serde::rfc3339::option")]
     pub price_changed_at: Option<OffsetDateTime>,
     /// When it was listed.
     pub list_date: Option<PublishedDate>,
     /// When it left the market.
     pub off_market_date: Option<PublishedDate>,
-    /// When it was sold or let.
+    /// When it was sold or rented.
     pub close_date: Option<PublishedDate>,
-    /// For how much.
+    /// The price it was sold or rented for.
     pub close_price: Option<Dollars>,
     /// Days from the list date until it left the market, or until today.
     pub days_on_market: Option<u32>,
     /// Bedrooms; 0 is a studio.
     pub bedrooms: Option<u32>,
-    /// Bathrooms, halves counted as such.
+    /// Bathrooms; a half bathroom counts 0.5.
     pub bathrooms: Option<f64>,
     /// Full bathrooms.
     pub bathrooms_full: Option<u32>,
@@ -253,19 +253,19 @@ pub struct Listing {
     pub living_area_sqft: Option<u32>,
     /// Lot size in square feet.
     pub lot_size_sqft: Option<u32>,
-    /// Price or monthly rent for a square foot of living area.
+    /// Price or monthly rent per square foot of living area.
     pub price_per_sqft: Option<Dollars>,
     /// Year of construction.
     pub year_built: Option<u32>,
     /// Floor of the unit.
     pub floor: Option<u32>,
-    /// Common charges of a condominium unit, a month.
+    /// Common charges of a condominium unit, per month.
     pub common_charges_monthly: Option<Dollars>,
-    /// Maintenance of a co-operative apartment, a month.
+    /// Maintenance of a co-operative apartment, per month.
     pub maintenance_monthly: Option<Dollars>,
-    /// Property tax, a month.
+    /// Property tax, per month.
     pub property_tax_monthly: Option<Dollars>,
-    /// Rent a month, free months spread over the lease.
+    /// Net effective rent: rent per month with free months spread over the lease.
     pub net_effective_rent: Option<Dollars>,
     /// Free months.
     pub months_free: Option<f64>,
@@ -273,15 +273,15 @@ pub struct Listing {
     pub lease_term_months: Option<u32>,
     /// Whether the tenant pays no broker's fee.
     pub no_fee: Option<bool>,
-    /// When it can be moved into.
+    /// From when it is available.
     pub available_date: Option<PublishedDate>,
-    /// Whether it is let furnished.
+    /// Whether it is rented furnished.
     pub furnished: Option<bool>,
     /// Whether pets are allowed.
     pub pets_allowed: Option<bool>,
     /// Whether the rent is stabilised.
     pub rent_stabilized: Option<bool>,
-    /// Open houses to come and past.
+    /// Open houses, past and to come.
     pub open_houses: Vec<OpenHouse>,
     /// Photographs.
     pub photo_urls: Vec<String>,
@@ -291,22 +291,22 @@ pub struct Listing {
     pub broker_name: Option<String>,
     /// The broker's office.
     pub office_name: Option<String>,
-    /// The broker's words.
+    /// The broker's description.
     pub description: Option<String>,
-    /// When we saw it first.
+    /// When we first saw it.
     #[serde(with = "time::serde::rfc3339")]
     pub first_seen_at: OffsetDateTime,
-    /// When we saw it last.
+    /// When we last saw it.
     #[serde(with = "time::serde::rfc3339")]
     pub last_seen_at: OffsetDateTime,
-    /// By source name, what the source knows it by.
+    /// By source name, how the source identifies it.
     pub sources: BTreeMap<String, ListingSource>,
-    /// Always empty: where sources will differ once there are two.
+    /// Always empty for now: where sources differ, once there are two.
     pub discrepancies: Vec<String>,
 }
 
 impl Listing {
-    /// What it asks: the price of a sale, the monthly rent of a rental.
+    /// The asking price of a sale, the monthly rent of a rental.
     pub fn price(&self) -> Option<Dollars> {
         match self.listing_type {
             ListingType::Sale => self.list_price,

@@ -39,10 +39,10 @@ pub struct LookupAnswer {
     pub sources: OrderedMap<SourceEntry>,
     /// When the report was assembled and when it can be refreshed.
     pub cache: CacheInfo,
-    /// With `include_comps`; `None` without, and when they could not be had.
+    /// With `include_comps`; `None` without, and when they could not be found.
     #[serde(default)]
     pub comps: Option<CompsAnswer>,
-    /// With `include_rentals`; `None` without, and when they could not be had.
+    /// With `include_rentals`; `None` without, and when they could not be found.
     #[serde(default)]
     pub rentals: Option<RentalsAnswer>,
 }

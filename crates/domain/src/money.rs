@@ -35,7 +35,7 @@ impl Dollars {
         self.0.is_sign_negative() && !self.0.is_zero()
     }
 
-    /// An amount of so many cents.
+    /// An amount of this many cents.
     ///
     /// ```
     /// use brownstone_domain::Dollars;
@@ -50,7 +50,7 @@ impl Dollars {
         }
     }
 
-    /// The amount in cents, to reckon and compare with; what is finer is rounded to the nearest. `None` past 64 bits.
+    /// The amount in cents, to calculate and compare with; smaller fractions are rounded to the nearest cent. `None` past 64 bits.
     ///
     /// ```
     /// use brownstone_domain::Dollars;
@@ -65,7 +65,7 @@ impl Dollars {
             .to_i64()
     }
 
-    /// The sum, `None` past 28 digits.
+    /// The sum; `None` beyond 28 digits.
     pub fn checked_add(self, other: Self) -> Option<Self> {
         self.0.checked_add(other.0).map(Self)
     }

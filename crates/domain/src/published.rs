@@ -23,7 +23,7 @@ impl PublishedDate {
         &self.0
     }
 
-    /// The day it names, whatever the format; `None` for text that is no date.
+    /// The day it names, whatever the format; `None` for text that is not a date.
     pub fn parse(&self) -> Option<Date> {
         parse_day(&self.0)
     }

@@ -14,7 +14,7 @@ named! {
         Purchase = "purchase",
         /// To replace a loan.
         Refinance = "refinance",
-        /// To replace a loan by a greater one and take the difference out.
+        /// To replace a loan with a larger one and take the difference out.
         CashOutRefinance = "cash_out_refinance",
     }
 }
@@ -36,9 +36,9 @@ named! {
 }
 
 named! {
-    /// Whether the rate moves.
+    /// Whether the rate is fixed or adjustable.
     RateType {
-        /// It does not.
+        /// It is fixed.
         Fixed = "fixed",
     }
 }
@@ -48,7 +48,7 @@ named! {
     Occupancy {
         /// The borrower, most of the year.
         PrimaryResidence = "primary_residence",
-        /// The borrower, now and then.
+        /// The borrower, some of the time.
         SecondHome = "second_home",
         /// A tenant.
         Investment = "investment",
@@ -94,7 +94,7 @@ impl CreditBucket {
 named! {
     /// A class of loan-to-value ratios that published series tell apart.
     LtvBucket {
-        /// 80 percent or less; 80 exactly is in it.
+        /// 80 percent or less, exactly 80 included.
         UpTo80 = "80_or_less",
         /// Above 80 percent.
         Above80 = "above_80",
@@ -130,19 +130,19 @@ pub struct RatesRequest {
     pub loan_purpose: LoanPurpose,
     /// Price, or value, of the home.
     pub home_price: Option<i64>,
-    /// What the borrower pays at once; of a refinance, the borrower's share of the value.
+    /// What the borrower pays at once; for a refinance, the borrower's share of the value.
     pub down_payment: Option<i64>,
     /// The loan.
     pub loan_amount: Option<i64>,
     /// Loan in percent of the price.
     pub ltv_percent: Option<f64>,
-    /// FICO score, 300 to 850; `None` where it was not said, which counts as [`RatesRequest::DEFAULT_SCORE`].
+    /// FICO score, 300 to 850; `None` where it was not given, which counts as [`RatesRequest::DEFAULT_SCORE`].
     pub credit_score: Option<u16>,
     /// Programme.
     pub loan_type: LoanType,
     /// 15 or 30.
     pub loan_term_years: u8,
-    /// Whether the rate moves.
+    /// Whether the rate is fixed or adjustable.
     pub rate_type: RateType,
     /// Kind of home.
     pub property_type: Option<PropertyType>,
@@ -155,9 +155,9 @@ pub struct RatesRequest {
 impl RatesRequest {
     /// The score of a scenario that names none.
     pub const DEFAULT_SCORE: u16 = 740;
-    /// The loan-to-value ratio of a scenario that fixes none, in percent.
+    /// The loan-to-value ratio of a scenario that determines none, in percent.
     pub const DEFAULT_LTV_PERCENT: f64 = 80.0;
-    /// The terms there are series of, in years.
+    /// The terms that there are series for, in years.
     pub const TERMS: [u8; 2] = [30, 15];
 }
 
@@ -190,12 +190,12 @@ pub struct RatesAnswer {
     pub rates: Vec<RateRow>,
     /// The weekly survey's averages, whatever the scenario.
     pub benchmarks: Vec<RateRow>,
-    /// What the loan costs a month at the first rate; null without an amount.
+    /// The monthly payment at the first rate; null without an amount.
     pub estimated_payment: Option<EstimatedPayment>,
     /// When this was put together.
     #[serde(with = "time::serde::rfc3339")]
     pub as_of_at: OffsetDateTime,
-    /// What these numbers are not.
+    /// What these numbers are not, for whoever shows them.
     pub disclaimer: Cow<'static, str>,
 }
 
@@ -209,7 +209,7 @@ pub struct Scenario {
     pub loan_type: LoanType,
     /// Years.
     pub loan_term_years: u8,
-    /// Whether the rate moves.
+    /// Whether the rate is fixed or adjustable.
     pub rate_type: RateType,
     /// Price of the home in US dollars; null where no amount was given.
     pub home_price: Option<i64>,
@@ -229,7 +229,7 @@ pub struct Scenario {
     pub zip_code: Option<Zip>,
     /// The largest conforming loan on such a home there, in US dollars.
     pub conforming_limit: i64,
-    /// The year that the limit is of.
+    /// The year of the limit.
     pub conforming_limit_year: i32,
     /// Whether the loan is priced as jumbo.
     pub is_jumbo: bool,
@@ -237,7 +237,7 @@ pub struct Scenario {
     pub credit_bucket: CreditBucket,
     /// Class of the loan-to-value ratio.
     pub ltv_bucket: LtvBucket,
-    /// Fields that were not sent and what was taken for them.
+    /// Fields that were not sent, and what was assumed for them.
     pub assumptions: Vec<String>,
 }
 
@@ -251,9 +251,9 @@ pub struct RateRow {
     pub loan_type: LoanType,
     /// Term of the series, in years.
     pub loan_term_years: u8,
-    /// Whether the rate moves.
+    /// Whether the rate is fixed or adjustable.
     pub rate_type: RateType,
-    /// Percent a year: 6.95 means 0.0695.
+    /// Percent per year: 6.95 means 0.0695.
     pub rate_percent: f64,
     /// Annual percentage rate. No public series has one: null.
     pub apr_percent: Option<f64>,
@@ -269,7 +269,7 @@ pub struct RateRow {
     pub change_percentage_points: Option<f64>,
     /// Who publishes it.
     pub source: Cow<'static, str>,
-    /// The publisher's name of the series.
+    /// The publisher's name for the series.
     pub series_id: Cow<'static, str>,
     /// When we read it.
     #[serde(with = "time::serde::rfc3339")]
@@ -277,7 +277,7 @@ pub struct RateRow {
     /// How closely it answers the scenario.
     #[serde(rename = "match")]
     pub matched: RateMatch,
-    /// Which of the scenario's inputs did not move this number, and why.
+    /// Which of the scenario's inputs did not affect this number, and why.
     pub match_notes: Vec<String>,
 }
 
@@ -285,7 +285,7 @@ pub struct RateRow {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct EstimatedPayment {
-    /// US dollars, to the cent. No tax, insurance or common charge is in it.
+    /// US dollars, to the cent, without taxes, insurance or common charges.
     pub principal_and_interest_monthly: f64,
     /// The first of `rates`.
     pub rate_percent_used: f64,

@@ -10,7 +10,7 @@ use crate::money::number_text;
 /// A value in a record.
 #[derive(Debug, Clone)]
 pub enum FieldValue {
-    /// The publisher gave none.
+    /// The publisher gave no value.
     Null,
     /// Text, letter for letter as published; dates and identifiers too.
     Text(String),
@@ -48,7 +48,7 @@ impl FieldValue {
         }
     }
 
-    /// An identifier: text, without the decimals some datasets print behind it.
+    /// An identifier: text, without the decimals that some datasets print after it.
     ///
     /// ```
     /// use brownstone_domain::FieldValue;

@@ -19,7 +19,7 @@ named! {
     RentalsMode {
         /// The comparable rentals.
         Rentals = "rentals",
-        /// The comparable rentals and a rent made of them.
+        /// The comparable rentals, and a rent estimated from them.
         Estimate = "estimate",
     }
 }
@@ -29,7 +29,7 @@ named! {
     NoEstimateReason {
         /// Fewer than three comparable rentals were found.
         TooFewRentals = "too_few_rentals",
-        /// The rentals that were found ask too different rents.
+        /// The asking rents that were found disagree too much.
         RentalsTooDispersed = "rentals_too_dispersed",
     }
 }
@@ -51,7 +51,7 @@ pub struct RentalsRequest {
     pub furnished: Option<bool>,
     /// One distance instead of the steps.
     pub radius_miles: Option<f64>,
-    /// Rentals listed longer ago do not count.
+    /// Oldest listing that counts, in days.
     pub max_age_days: u32,
     /// The most rentals to list.
     pub limit: u32,
@@ -96,11 +96,11 @@ pub struct RentalsAnswer {
     pub query: RentalsQuery,
     /// How far the search went.
     pub search_used: RentalSearchUsed,
-    /// The rentals, the most alike first.
+    /// The rentals, the most similar first.
     pub rentals: Vec<Rental>,
-    /// How many they are.
+    /// How many there are.
     pub rental_count: u32,
-    /// What all rentals of the step ask.
+    /// Figures over all rentals of the step.
     pub statistics: RentStatistics,
     /// The rent; null in `rentals` mode.
     pub rent_estimate: Option<RentEstimate>,
@@ -145,7 +145,7 @@ pub struct RentalsQuery {
     pub furnished: Option<bool>,
     /// The one distance, when one was asked for.
     pub radius_miles: Option<f64>,
-    /// Rentals listed longer ago do not count.
+    /// Oldest listing that counts, in days.
     pub max_age_days: u32,
     /// The most rentals to list.
     pub limit: u32,
@@ -167,7 +167,7 @@ pub struct RentalSearchUsed {
     pub usable_rentals: u32,
 }
 
-/// An active rental next to the subject.
+/// An active rental, compared with the subject.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Rental {
@@ -178,7 +178,7 @@ pub struct Rental {
     pub distance_miles: Option<f64>,
     /// Whether it is in the subject's building.
     pub same_building: bool,
-    /// How alike it is, 0 to 1.
+    /// How similar it is, 0 to 1.
     pub similarity: f64,
     /// Its share of the estimate, 0 to 1; null in `rentals` mode, 0 for a stabilised unit.
     pub weight: Option<f64>,
@@ -207,17 +207,17 @@ impl<'de> Deserialize<'de> for Rental {
     }
 }
 
-/// Monthly rents of one kind, in dollars. With fewer than three rents only their number is told.
+/// Monthly rents of one kind, in dollars. With fewer than three rents only their number is given.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct RentSummary {
-    /// How many rents these figures are of.
+    /// How many rents these figures are based on.
     pub sample_size: u32,
-    /// The middle.
+    /// The median.
     pub median: Option<f64>,
-    /// A quarter is lower.
+    /// 25th percentile: a quarter is lower.
     pub p25: Option<f64>,
-    /// A quarter is higher.
+    /// 75th percentile: a quarter is higher.
     pub p75: Option<f64>,
     /// The lowest.
     pub min: Option<f64>,
@@ -225,16 +225,16 @@ pub struct RentSummary {
     pub max: Option<f64>,
 }
 
-/// What the rentals of the step that won ask. Asking rents and net effective rents are never mixed.
+/// Figures over the rentals of the step that won. Asking rents and net effective rents are never mixed.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct RentStatistics {
     /// Gross asking rents.
     #[serde(flatten)]
     pub asking: RentSummary,
-    /// Middle asking rent a month for a square foot; null under three rentals with an area.
+    /// Median asking rent per month and square foot; null with fewer than three rentals that state an area.
     pub median_per_sqft: Option<f64>,
-    /// How many rentals have an area.
+    /// How many rentals state an area.
     pub median_per_sqft_sample_size: u32,
     /// Asking rents by number of bedrooms, the fewest first.
     pub by_bedrooms: Vec<BedroomRents>,
@@ -244,7 +244,7 @@ pub struct RentStatistics {
     pub rent_stabilized_count: u32,
 }
 
-/// Asking rents of homes with so many bedrooms.
+/// Asking rents of homes with a given number of bedrooms.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct BedroomRents {
@@ -265,7 +265,7 @@ pub struct RentEstimate {
     pub low: Option<u64>,
     /// Upper end of the interval.
     pub high: Option<u64>,
-    /// How often the interval should hold the rent: 0.80. It is made of how much the rentals differ and was not measured.
+    /// How often the interval should contain the rent: 0.80. It is derived from how much the rentals differ, and was not measured.
     pub interval_probability: f64,
     /// `unit`.
     pub per: Cow<'static, str>,
@@ -273,16 +273,16 @@ pub struct RentEstimate {
     pub basis: Cow<'static, str>,
     /// `asking`: what is asked, not what is paid.
     pub kind: Cow<'static, str>,
-    /// How far it can be relied on.
+    /// How reliable it is.
     pub confidence: Option<Confidence>,
     /// How the rent was made.
     pub method: Cow<'static, str>,
-    /// The day it is for.
+    /// The day the estimate is for.
     #[serde(with = "day")]
     pub estimate_date: Date,
     /// Which rules made it.
     pub model_version: Cow<'static, str>,
-    /// Always null: rents that were paid are in no public record, so none was ever measured against.
+    /// Always null: no public record has the rents that were paid, so nothing could be measured.
     #[cfg_attr(feature = "openapi", schema(value_type = Option<crate::comps::Accuracy>))]
     pub accuracy: Option<()>,
     /// Why there is no rent.

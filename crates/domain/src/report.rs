@@ -34,7 +34,7 @@ pub struct Building {
 }
 
 named! {
-    /// How the answer's address stands to what was typed.
+    /// How the answer's address relates to what was typed.
     Match {
         /// Number, street and borough as typed.
         Exact = "exact",
@@ -75,10 +75,10 @@ pub struct Property {
     pub latitude: Option<f64>,
     /// Degrees east.
     pub longitude: Option<f64>,
-    /// How the address stands to what was typed.
+    /// How the address relates to what was typed.
     #[serde(rename = "match")]
     pub matched: Match,
-    /// What was corrected, assumed or could not be had.
+    /// What was corrected, assumed or could not be found out.
     pub warnings: Vec<String>,
 }
 
@@ -192,7 +192,7 @@ impl std::fmt::Display for ReportKey {
 }
 
 named! {
-    /// What became of a source in a report.
+    /// The outcome of a source in a report.
     SourceStatus {
         /// The publisher answered with something.
         Ok = "ok",
@@ -206,7 +206,7 @@ named! {
 }
 
 named! {
-    /// By which key of the building a source was asked.
+    /// The key of the building by which a source was asked.
     MatchedBy {
         /// Building Identification Number.
         Bin = "bin",
@@ -297,9 +297,9 @@ impl<'de> Deserialize<'de> for SourceEntry {
 pub struct SourceData {
     /// The publisher's rows, at most 100, newest first, columns as the publisher names them.
     pub records: Vec<Record>,
-    /// Every record on the building, whatever the cap.
+    /// How many records there are on the building, regardless of the cap.
     pub record_count: u64,
-    /// Whether `records` is fewer than `record_count`.
+    /// Whether `records` has fewer than `record_count`.
     pub records_truncated: bool,
     /// The key the source was asked by.
     pub matched_by: MatchedBy,
@@ -307,7 +307,7 @@ pub struct SourceData {
     pub source_url: String,
     /// When the publisher last changed the dataset (UTC); `None` where that is not known.
     pub source_updated_at: Option<OffsetDateTime>,
-    /// Whether that is later than the publisher's own cadence allows; `None` where it is not known.
+    /// Whether that is longer ago than the publisher's own schedule allows; `None` where it is not known.
     pub stale: Option<bool>,
     /// Summary fields in the catalogue's order.
     pub summary: Vec<(String, Box<RawValue>)>,
@@ -359,7 +359,7 @@ named! {
     CacheStatus {
         /// Every source answered.
         Ok = "ok",
-        /// One or more sources erred; they are asked again after about ten minutes.
+        /// One or more sources failed; they are asked again after about ten minutes.
         Partial = "partial",
     }
 }

@@ -16,14 +16,14 @@ pub enum AreaQuery {
     ZipCodes(Vec<Zip>),
 }
 
-/// A lower and an upper bound, both inclusive, either of them absent.
+/// A lower and an upper bound, both inclusive; either may be absent.
 ///
 /// ```
 /// use brownstone_domain::Bounds;
 /// let bounds = Bounds { min: Some(2), max: None };
 /// assert!(bounds.allow(Some(2)) && !bounds.allow(Some(1)));
-/// assert!(!bounds.allow(None), "what is not known is within no bound");
-/// assert!(Bounds::<u32>::default().allow(None), "and no bound asks for nothing");
+/// assert!(!bounds.allow(None), "an unknown value is within no bound");
+/// assert!(Bounds::<u32>::default().allow(None), "without bounds everything passes");
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bounds<T> {
@@ -43,7 +43,7 @@ impl<T> Default for Bounds<T> {
 }
 
 impl<T: PartialOrd + Copy> Bounds<T> {
-    /// Whether `value` is within both. A value that is not known is within none.
+    /// Whether `value` is within both. An unknown value is within no bound.
     pub fn allow(&self, value: Option<T>) -> bool {
         match value {
             Some(value) => {
@@ -59,7 +59,7 @@ impl<T: PartialOrd + Copy> Bounds<T> {
     }
 }
 
-/// What a listing must be. A filter on a fact that a listing does not state drops the listing.
+/// Filters of a search. A filter on a fact that a listing does not state leaves the listing out.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ListingFilter {
     /// For sale or for rent.
@@ -80,7 +80,7 @@ pub struct ListingFilter {
     pub year_built: Bounds<u32>,
     /// Days on the market at most.
     pub max_days_on_market: Option<u32>,
-    /// Whether it asks less than it did.
+    /// Whether its price was cut.
     pub price_reduced: Option<bool>,
     /// Whether it is newly built.
     pub new_construction: Option<bool>,
@@ -92,12 +92,12 @@ pub struct ListingFilter {
     pub furnished: Option<bool>,
     /// Whether an open house is still to come.
     pub has_open_house: Option<bool>,
-    /// When it can be moved into.
+    /// From when it is available.
     pub available: Bounds<Date>,
 }
 
 impl ListingFilter {
-    /// Active listings of a type, and nothing else asked.
+    /// Active listings of a type, without other filters.
     pub fn active(listing_type: ListingType) -> Self {
         Self {
             listing_type,
@@ -121,19 +121,19 @@ impl ListingFilter {
 }
 
 named! {
-    /// The order of a search's results. Ties are broken by `listing_key`, and what is not known comes last.
+    /// The order of a search's results. Ties are broken by `listing_key`, and unknown values come last.
     ListingSort {
-        /// Listed last first.
+        /// Most recently listed first.
         Newest = "newest",
         /// Cheapest first.
         PriceAsc = "price_asc",
-        /// Dearest first.
+        /// Most expensive first.
         PriceDesc = "price_desc",
-        /// Cheapest for its size first.
+        /// Cheapest per square foot first.
         PricePerSqftAsc = "price_per_sqft_asc",
         /// Largest first.
         LivingAreaDesc = "living_area_desc",
-        /// Shortest on the market first.
+        /// Fewest days on the market first.
         DaysOnMarketAsc = "days_on_market_asc",
     }
 }
@@ -149,16 +149,16 @@ pub struct SearchRequest {
     pub sort: ListingSort,
     /// How many, 1 to 100.
     pub limit: u32,
-    /// How many to pass over.
+    /// How many to skip.
     pub offset: u64,
 }
 
 impl SearchRequest {
-    /// ZIPs at most.
+    /// The most ZIPs in a request.
     pub const MAX_ZIPS: usize = 25;
-    /// Results at most.
+    /// The most results on a page.
     pub const MAX_LIMIT: u32 = 100;
-    /// Results where nothing is said.
+    /// Results on a page where the request does not say.
     pub const DEFAULT_LIMIT: u32 = 25;
     /// The longest name of a place, in characters.
     pub const MAX_LOCATION_CHARS: usize = 100;
@@ -172,7 +172,7 @@ pub struct SearchAnswer {
     pub results: Vec<Listing>,
     /// Whether another page exists at `offset` + the number of results.
     pub has_more: bool,
-    /// By kind of listing call, how it went.
+    /// How it went, by kind of listing call.
     #[cfg_attr(feature = "openapi", schema(value_type = std::collections::BTreeMap<String, crate::SourceStatus>))]
     pub source_status: ListingSourceStatus,
 }

@@ -11,11 +11,11 @@ use crate::{
 named! {
     /// What happened to a listing.
     ListingEventType {
-        /// It was not there before.
+        /// It is new.
         NewListing = "new_listing",
         /// The same home was listed again within 90 days.
         Relisted = "relisted",
-        /// It asks less than when it was seen last.
+        /// Its price is lower than when it was last seen.
         PriceDrop = "price_drop",
         /// It left the market.
         OffMarket = "off_market",
@@ -39,7 +39,7 @@ pub struct UpdatesRequest {
     pub since: Option<OffsetDateTime>,
     /// Events before this moment; `None` for now.
     pub until: Option<OffsetDateTime>,
-    /// Price drops of at least this part of the price before, in percent.
+    /// Price drops of at least this much, in percent of the price before.
     pub min_price_drop_percent: Option<f64>,
     /// How many of each group, 1 to 200.
     pub limit: u32,
@@ -48,41 +48,41 @@ pub struct UpdatesRequest {
 }
 
 impl UpdatesRequest {
-    /// Items of a group at most.
+    /// The most items in a group.
     pub const MAX_LIMIT: u32 = 200;
-    /// Items of a group where nothing is said.
+    /// Items in a group where the request does not say.
     pub const DEFAULT_LIMIT: u32 = 50;
     /// How far back a digest goes, in days.
     pub const MAX_DAYS: i64 = 30;
 }
 
-/// The time a digest is about.
+/// The period that a digest covers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct UpdatesWindow {
     /// From this moment.
     #[serde(with = "time::serde::rfc3339")]
     pub from_at: OffsetDateTime,
-    /// Until before this one.
+    /// Up to this moment, which is not included.
     #[serde(with = "time::serde::rfc3339")]
     pub to_at: OffsetDateTime,
 }
 
-/// What we can know of an area in a window.
+/// What can be known about an area in a window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct UpdatesCoverage {
-    /// When every part of the area had been scanned whole for the first time: changes before are not known.
+    /// When every part of the area had been scanned completely for the first time: earlier changes are not known.
     #[serde(with = "time::serde::rfc3339::option")]
     pub first_snapshot_at: Option<OffsetDateTime>,
-    /// When every part of the area was last scanned whole: changes after are not known yet.
+    /// When every part of the area was last scanned completely: later changes are not known yet.
     #[serde(with = "time::serde::rfc3339::option")]
     pub last_complete_scan_at: Option<OffsetDateTime>,
     /// Whether the whole area was watched over the whole window, up to a day before its end.
     pub complete: bool,
 }
 
-/// How many events the window has in each group, whatever the limit.
+/// How many events there are in each group of the window, regardless of the limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct UpdatesCounts {
@@ -98,7 +98,7 @@ pub struct UpdatesCounts {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ListingUpdate {
-    /// Its number: rising, and never given twice.
+    /// Its number: always rising, never used twice.
     pub event_id: u64,
     /// What happened.
     pub event_type: ListingEventType,
@@ -107,19 +107,19 @@ pub struct ListingUpdate {
     pub detected_at: OffsetDateTime,
     /// When it happened, as published; null where the feed does not say.
     pub occurred_on: Option<PublishedDate>,
-    /// What it asked before.
+    /// The asking price before.
     pub previous_price: Option<Dollars>,
-    /// What it asks, or asked last.
+    /// The asking price, or the last one.
     pub current_price: Option<Dollars>,
     /// The difference: negative for a drop.
     pub price_change: Option<Dollars>,
     /// The same in percent of the price before, to two decimals.
     pub price_change_percent: Option<f64>,
-    /// Where it stood before; null for a listing that was not there.
+    /// Its status before; null for a new listing.
     pub previous_status: Option<ListingStatus>,
-    /// Where it stands.
+    /// Its status.
     pub current_status: ListingStatus,
-    /// Whether we concluded it, since the listing was missing from two scans, rather than read it.
+    /// Whether it was inferred from the listing being missing in two scans, and not read from the feed.
     pub inferred: bool,
     /// The listing as it was then.
     pub listing: Listing,
@@ -130,7 +130,7 @@ pub struct ListingUpdate {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct UpdatesAnswer {
-    /// The time it is about.
+    /// The period it covers.
     pub window: UpdatesWindow,
     /// What can be known.
     pub coverage: UpdatesCoverage,
@@ -144,7 +144,7 @@ pub struct UpdatesAnswer {
     pub off_market: Vec<ListingUpdate>,
     /// Whether there are more events in the window.
     pub truncated: bool,
-    /// By kind of listing call, how it went.
+    /// How it went, by kind of listing call.
     #[cfg_attr(feature = "openapi", schema(value_type = std::collections::BTreeMap<String, crate::SourceStatus>))]
     pub source_status: ListingSourceStatus,
 }

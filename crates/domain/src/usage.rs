@@ -80,7 +80,7 @@ pub struct Usage {
     pub by_key: Ordered<Counts>,
     /// Today's refusals.
     pub refused: Refused,
-    /// The last 30 UTC days that saw a call, newest first.
+    /// The last 30 UTC days with a call, newest first.
     pub history: Vec<HistoryDay>,
     /// Units of each operation.
     #[cfg_attr(feature = "openapi", schema(value_type = std::collections::BTreeMap<String, u32>))]
@@ -101,7 +101,7 @@ pub struct KeyRef {
     pub last_four: String,
 }
 
-/// The token bucket.
+/// The per-minute budget, a token bucket.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct MinuteUsage {
@@ -147,7 +147,7 @@ pub struct Counts {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Refused {
-    /// Short for the moment.
+    /// A budget was short for the moment.
     pub rate_limited: u64,
     /// The cost exceeds the whole ceiling.
     pub permanent: u64,
