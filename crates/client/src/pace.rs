@@ -21,7 +21,7 @@ struct Known {
 }
 
 impl Pace {
-    /// Takes a call's units, and says how long it waits before it is sent. What is not known makes nobody wait.
+    /// Takes a call's units, and says how long it waits before it is sent. While the budget is unknown, nothing waits.
     pub(crate) fn begin(&mut self, cost: u64, now: Instant) -> Duration {
         let ahead = self.under_way;
         self.under_way = self.under_way.saturating_add(cost);
@@ -38,7 +38,7 @@ impl Pace {
         Duration::try_from_secs_f64(short / known.per_second).unwrap_or_default()
     }
 
-    /// Gives back the units that [`Pace::begin`] took: the call has ended, and what it cost stands in `remaining`.
+    /// Gives back the units that [`Pace::begin`] took: the call has ended, and its cost is already taken off `remaining`.
     pub(crate) fn end(&mut self, cost: u64) {
         self.under_way = self.under_way.saturating_sub(cost);
     }

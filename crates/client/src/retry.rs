@@ -4,14 +4,14 @@ use std::time::Duration;
 
 use brownstone_domain::ErrorCode;
 
-/// How often and how long a call is tried. All operations only read, and a failure costs nothing: a retry is safe.
+/// How often a failed call is sent again, and after what waits. All operations only read, and a failure costs nothing: a retry is safe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Retry {
-    /// How often a call is sent at most, the first time included.
+    /// The most times a call is sent, the first time included.
     pub attempts: u32,
-    /// The first wait where the service names none; each further one is twice as long.
+    /// The first wait where the service states none; each further one is twice as long.
     pub first_wait: Duration,
-    /// The longest single wait. A service that asks for more gets no retry: the error tells how long.
+    /// The longest single wait. Where the service asks for more, the call is not retried; the error says how long to wait.
     pub longest_wait: Duration,
 }
 
@@ -27,7 +27,7 @@ impl Default for Retry {
 }
 
 impl Retry {
-    /// Every call once.
+    /// No retries: every call is sent once.
     pub const NEVER: Self = Self {
         attempts: 1,
         first_wait: Duration::ZERO,

@@ -68,12 +68,12 @@ impl Sample {
         Err(Error::other("the program ended before it was ready"))
     }
 
-    /// Where it listens.
+    /// Its base URL.
     pub fn url(&self) -> &str {
         &self.url
     }
 
-    /// A key of its sample account.
+    /// An API key of its sample account.
     pub fn key(&self) -> &str {
         &self.key
     }

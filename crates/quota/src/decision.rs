@@ -1,4 +1,4 @@
-//! What a charge comes to, and what there is to tell the caller about both budgets.
+//! The outcome of a charge, and what to tell the caller about both budgets.
 
 use std::sync::OnceLock;
 
@@ -83,7 +83,7 @@ pub struct View {
 /// One budget of a [`View`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BudgetView {
-    /// Which.
+    /// Which of the two.
     pub budget: Budget,
     /// `q`: units the budget allots.
     pub limit: u64,
@@ -94,7 +94,7 @@ pub struct BudgetView {
 }
 
 impl View {
-    /// What `record` comes to at `now_us`, in microseconds since the Unix epoch.
+    /// The view of `record` at `now_us`, in microseconds since the Unix epoch.
     pub fn of(record: &Record, now_us: u64, limits: Limits) -> Self {
         Self {
             limits,
@@ -170,7 +170,7 @@ impl View {
         day_end_us(self.settled.day)
     }
 
-    /// The budget to report where only one is: the one with fewer units left, on a tie the one whose `t` is larger.
+    /// The budget to report where only one is reported: the one with fewer units left, or with the larger `t` on a tie.
     pub fn tighter(&self) -> Budget {
         let minute = (
             self.minute_remaining(),
@@ -186,7 +186,7 @@ impl View {
 
     /// `t` of a budget: the seconds within which a caller should use no more than what is left, at least 1.
     ///
-    /// Of the day, what remains of it. Of the minute, the time in which the units left grow back, so that a caller who
+    /// For the day, what remains of it. For the minute, the time in which the units left refill, so that a caller who
     /// spreads them over `t` spends exactly at the refill rate; where none is left, the time to the next whole unit.
     pub fn effective_seconds(&self, budget: Budget) -> u64 {
         let seconds = match budget {
@@ -225,7 +225,7 @@ fn seconds_until(at_us: u64, now_us: u64) -> u64 {
 pub struct Charge {
     /// Units charged.
     pub cost: Units,
-    /// When, in microseconds since the Unix epoch.
+    /// When it was charged, in microseconds since the Unix epoch.
     pub charged_at_us: u64,
     /// The UTC day that was charged, in days since the Unix epoch.
     pub day: u32,
@@ -304,7 +304,7 @@ impl Receipt {
         self.account.key()
     }
 
-    /// Whose charge.
+    /// The account that was charged.
     pub fn account(&self) -> &str {
         match &self.account {
             Name::Text(text) => text,
@@ -323,7 +323,7 @@ impl Receipt {
     }
 }
 
-/// What a charge came to.
+/// The outcome of a charge.
 #[derive(Debug, PartialEq, Eq)]
 #[must_use]
 pub enum Decision {
@@ -343,7 +343,7 @@ pub enum Decision {
         /// Both budgets as they are.
         view: View,
     },
-    /// The cost exceeds a whole ceiling: waiting is no use. Nothing was charged.
+    /// The cost exceeds a whole ceiling: waiting does not help. Nothing was charged.
     TooLarge {
         /// The budget that cannot hold the cost; the smaller one where neither can.
         budget: Budget,
@@ -383,7 +383,7 @@ impl Decision {
         }
     }
 
-    /// Whole seconds to wait before the same call, rounded up and at least 1; `None` where waiting is not what helps: the
+    /// Whole seconds to wait before the same call, rounded up and at least 1; `None` where waiting does not help: the
     /// call was admitted, or never will be.
     ///
     /// ```

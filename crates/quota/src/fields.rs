@@ -28,11 +28,11 @@ const EFFECTIVE: &str = "t";
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RateLimitFields {
-    /// Value of `RateLimit-Policy`. It depends on the limits alone.
+    /// Value of `RateLimit-Policy`. It depends only on the limits.
     pub policy: String,
-    /// Value of `RateLimit`: the tighter budget, or on a refusal for the moment the one that keeps the caller waiting.
+    /// Value of `RateLimit`: the tighter budget, or, when a call is refused for the moment, the one that keeps the caller waiting.
     pub rate_limit: String,
-    /// Value of `Retry-After`, in seconds; `None` on a success and on a refusal for good.
+    /// Value of `Retry-After`, in seconds; `None` on a success and when waiting does not help.
     pub retry_after_seconds: Option<u64>,
 }
 
@@ -66,7 +66,7 @@ impl From<&Decision> for RateLimitFields {
     }
 }
 
-/// For answers that charge nothing and still show the budget.
+/// For answers that charge nothing but still show the budget.
 impl From<&View> for RateLimitFields {
     fn from(view: &View) -> Self {
         Self {

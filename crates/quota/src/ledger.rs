@@ -86,10 +86,10 @@ pub struct LedgerMinute {
     pub last_us: u64,
 }
 
-/// A ledger of units spent. One engine at a time writes to it.
+/// A ledger of spent units. Only one engine at a time writes to it.
 ///
 /// The engine asks for a reservation before it lets an account spend past the last one, once for each block of units, and
-/// writes exact rows when it is closed. What it does not get, it does not let be spent. An implementation bounds its own
+/// writes exact rows when it is closed. Units that it could not reserve cannot be spent. An implementation bounds its own
 /// time and answers [`QuotaUnavailable::Silent`] past it.
 #[async_trait]
 pub trait SpentLedger: Send + Sync {
@@ -123,7 +123,7 @@ pub trait SpentLedger: Send + Sync {
 }
 
 impl LedgerRow {
-    /// The row that a record comes to at `now_us`. It is a row of today, so that the next start reads it whatever the day
+    /// The row for a record at `now_us`. It is a row of today, so that the next start reads it whatever the day
     /// of the last charge.
     pub(crate) fn of(account: &str, record: &Record, now_us: u64) -> Self {
         let minute = match record.deficit {

@@ -1,4 +1,4 @@
-//! The arithmetic: one account's record, and what a charge, a look and a refund make of it.
+//! The arithmetic: one account's record, and what a charge, a peek and a refund do to it.
 //!
 //! Everything here is pure and in whole numbers. It is the reference that every store agrees with.
 //!
@@ -130,7 +130,7 @@ impl Record {
         View::of(self, now_us, limits)
     }
 
-    /// Decides a charge of `cost` at `now_us`: both budgets or neither.
+    /// Decides a charge of `cost` at `now_us`: both budgets are charged, or neither.
     ///
     /// A cost of 0 is always admitted and leaves the record as it is.
     #[inline]
@@ -209,7 +209,7 @@ impl Record {
     ///
     /// The day gets its units back in full as long as it is the day of the charge, and the minute what has not refilled
     /// since: a full refund of an old charge would let the charges that stand exceed capacity plus refill. Neither falls
-    /// below nothing.
+    /// below zero.
     ///
     /// `per_minute` is the largest minute ceiling the account was charged under since, for a store that knows it; the
     /// charge's own ceiling is always taken into account.

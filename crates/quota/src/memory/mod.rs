@@ -1,4 +1,4 @@
-//! The memory engine: one process's budgets in sharded maps, with an optional ledger behind it.
+//! The memory engine: the budgets of one process, in sharded maps, with an optional ledger behind it.
 
 mod charge;
 mod gate;
@@ -32,8 +32,8 @@ const RECLAIM: (usize, usize) = (8, 64);
 /// Settings of the memory engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MemoryOptions {
-    /// The most records it holds. One takes some 46 bytes where accounts are named by 16 lower-case hexadecimal digits,
-    /// 56 where they are named by lower-case UUIDs, and about 80 with other short names. Past it a new account gets
+    /// The most records it holds. Each takes some 46 bytes where accounts are named by 16 lower-case hexadecimal digits,
+    /// 56 where they are named by lower-case UUIDs, and about 80 with other short names. Beyond that number a new account gets
     /// [`QuotaUnavailable::Full`]; a live record is never dropped.
     pub max_records: usize,
     /// The least units that are reserved in the ledger at a time, for an account whose day has 200 blocks of them or fewer; another's
@@ -61,7 +61,7 @@ pub struct AccountRecord {
 
 /// Budgets in this process's memory.
 ///
-/// Without a ledger what it holds ends with the process, unless the embedder takes a [`snapshot`](Self::snapshot) and
+/// Without a ledger, its contents are lost when the process ends, unless the embedder takes a [`snapshot`](Self::snapshot) and
 /// [`restore`](Self::restore)s it. With one ([`MemoryQuota::open`]), spending is reserved ahead: after
 /// [`close`](Self::close) the next start knows everything exactly, after a crash it assumes at least what was spent.
 ///
@@ -166,7 +166,7 @@ impl MemoryQuota {
     /// [`QuotaUnavailable::Closed`]. To be called once the calls that run have ended; a refund that comes later is lost.
     ///
     /// # Errors
-    /// When the ledger did not take them. The next start then is as after a crash; closing again tries again.
+    /// When the ledger could not write them. The next start is then as after a crash; calling it again tries again.
     pub async fn close(&self) -> Result<(), QuotaUnavailable> {
         let now_us = self.now_us();
         let mut rows = Vec::new();
@@ -223,10 +223,10 @@ impl MemoryQuota {
         records
     }
 
-    /// Takes in records of an earlier engine. An account that was charged here already keeps what it has.
+    /// Adds the records of an earlier engine. An account that was charged here already keeps what it has.
     ///
     /// # Errors
-    /// When there is no room for all; those that fit are in.
+    /// When there is no room for all of them; those that fit have been added.
     pub fn restore(
         &self,
         records: impl IntoIterator<Item = AccountRecord>,
