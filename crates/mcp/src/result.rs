@@ -16,8 +16,11 @@ pub const META_KEY: &str = "nyc.brownstone/meta";
 /// the rest of the message takes some.
 const COPIES: usize = MAX_RESULT_BYTES - 2 * 1024;
 
-/// The longest text that stays in a summary when room is short.
+/// The longest text that stays when room is short.
 const SHORT_TEXT: usize = 200;
+
+/// The longest list of plain values that stays in a record which is too large by itself.
+const SHORT_LIST: usize = 5;
 
 /// A success: the envelope of the REST answer, records left out where it would be too large.
 ///
@@ -94,16 +97,21 @@ fn fitted(spec: &OperationSpec, data: Value, meta: &Value) -> Value {
     let mut room = COPIES
         .saturating_sub(cost(&cut))
         .saturating_sub(marks(&lists));
-    match spec.operation {
-        Operation::GetListingUpdates => deal_in_order(&mut lists, &mut room),
-        _ => deal(&mut lists, &mut room),
-    }
     // Where a caller goes on page by page, what was left out is on the next one.
     let goes_on = match spec.operation {
         Operation::SearchListings => Some("has_more"),
         Operation::GetListingUpdates => Some("truncated"),
         _ => None,
     };
+    if goes_on.is_some() {
+        for list in &mut lists {
+            list.slim(room);
+        }
+    }
+    match spec.operation {
+        Operation::GetListingUpdates => deal_in_order(&mut lists, &mut room),
+        _ => deal(&mut lists, &mut room),
+    }
     if let Some(goes_on) = goes_on
         && lists.iter().any(List::is_cut)
     {
@@ -117,9 +125,11 @@ fn fitted(spec: &OperationSpec, data: Value, meta: &Value) -> Value {
 
 fn note(spec: &OperationSpec, data: &Value) -> String {
     let next = match spec.operation {
-        Operation::SearchListings => " The next page begins at offset plus the results here.",
+        Operation::SearchListings => {
+            " The next page begins at offset plus the results here; a listing too large by itself has its longest texts and lists cut."
+        }
         Operation::GetListingUpdates => {
-            " Go on with after_event_id, the greatest event_id that is here."
+            " Go on with after_event_id, the greatest event_id that is here; an event too large by itself has its longest texts and lists cut."
         }
         _ => "",
     };
@@ -149,6 +159,19 @@ impl List {
         self.shown.len() < self.of
     }
 
+    /// Shortens each record that would not fit into `room` by itself: a caller who goes on would come back to it for ever.
+    fn slim(&mut self, room: usize) {
+        let fitting = |mut record: Value| {
+            if cost(&record) + 2 > room {
+                slim(&mut record);
+            }
+            record
+        };
+        self.next = self.next.take().map(fitting);
+        let rest: Vec<Value> = self.records.by_ref().map(fitting).collect();
+        self.records = rest.into_iter();
+    }
+
     /// Gives the next record back where it fits. Never a part of one.
     fn give(&mut self, room: &mut usize) -> bool {
         let Some(record) = self.next.take() else {
@@ -164,6 +187,26 @@ impl List {
         self.shown.push(record);
         self.next = self.records.next();
         true
+    }
+}
+
+/// Leaves of each long text its beginning, and of each long list of plain values its first ones.
+fn slim(value: &mut Value) {
+    match value {
+        Value::String(text) => {
+            if let Some((end, _)) = text.char_indices().nth(SHORT_TEXT) {
+                text.truncate(end);
+                text.push('…');
+            }
+        }
+        Value::Array(items) => {
+            if items.iter().all(|item| !item.is_object()) {
+                items.truncate(SHORT_LIST);
+            }
+            items.iter_mut().for_each(slim);
+        }
+        Value::Object(object) => object.values_mut().for_each(slim),
+        _ => {}
     }
 }
 
@@ -377,6 +420,26 @@ mod tests {
         assert_eq!(fitted["data"]["results_shown"], json!(shown.len()));
         // The rest is on the next page, at offset plus what is shown.
         assert_eq!(fitted["data"]["has_more"], json!(true));
+        assert!(size(&fitted) <= MAX_RESULT_BYTES, "{}", size(&fitted));
+    }
+
+    #[test]
+    fn a_listing_too_large_for_a_result_is_shortened_and_not_stood_before_for_ever() {
+        let photos: Vec<String> = (0..400)
+            .map(|n| format!("https://photos.example/{n}/{}.jpg", "x".repeat(80)))
+            .collect();
+        let large =
+            json!({"listing_key": 1, "description": "bright ".repeat(5_000), "photo_urls": photos});
+        let small = json!({"listing_key": 2, "description": "bright ".repeat(100)});
+        let data = json!({"results": [large, small], "has_more": false, "source_status": {"cached": "ok"}});
+        let fitted = fitted(Operation::SearchListings.spec(), data, &meta());
+        let shown = fitted["data"]["results"].as_array().unwrap();
+        assert_eq!(shown[0]["listing_key"], 1);
+        assert_eq!(shown[0]["photo_urls"].as_array().unwrap().len(), SHORT_LIST);
+        let description = shown[0]["description"].as_str().unwrap();
+        assert!(description.starts_with("bright ") && description.ends_with('…'));
+        assert_eq!(shown[1], small);
+        assert_eq!(fitted["data"]["has_more"], json!(false));
         assert!(size(&fitted) <= MAX_RESULT_BYTES, "{}", size(&fitted));
     }
 
