@@ -6,15 +6,20 @@ use anyhow::Context as _;
 use brownstone_accounts::{Accounts, AccountsError, Actor, KeyState, Role, Tier};
 use brownstone_address::pad::PadIndex;
 use brownstone_sample_city::SampleCity;
+use brownstone_soda::Soda;
+use brownstone_valuation::SalesIndex;
 use time::OffsetDateTime;
 
-use crate::parts::Origin;
+use crate::{parts::Origin, sales};
 
 /// The sample account.
 pub(crate) const EMAIL: &str = "demo@example.com";
 
 /// The name of its key.
 const KEY_NAME: &str = "sample";
+
+/// How often the city is asked for its sales, where a busy machine does not answer itself in time.
+const TRIES: u32 = 3;
 
 /// Starts the city on a free loopback port.
 pub(crate) async fn start() -> anyhow::Result<(SampleCity, Origin)> {
@@ -40,6 +45,18 @@ fn pad() -> anyhow::Result<PadIndex> {
     };
     let (index, _) = PadIndex::read(file("bobaadr")?, file("bobabbl")?, Some(file("snd")?))?;
     Ok(index)
+}
+
+/// The city's sales, indexed. It is in this process: what is late is the machine, and better a moment later.
+pub(crate) async fn sales(soda: &dyn Soda) -> anyhow::Result<SalesIndex> {
+    for _ in 1..TRIES {
+        match sales::fetch(soda).await {
+            Ok(index) => return Ok(index),
+            Err(error) => tracing::warn!("the sample city's sales are asked for again: {error:#}"),
+        }
+    }
+    let index = sales::fetch(soda).await;
+    index.context("the sample city's sales cannot be had")
 }
 
 /// A fresh key for the sample account, which is made once. The key of the start before is revoked.

@@ -283,10 +283,7 @@ async fn sell(
 ) -> anyhow::Result<Vec<tokio::task::JoinHandle<()>>> {
     let soda = Arc::clone(&city.deps.city.soda);
     if sample {
-        let index = sales::fetch(soda.as_ref())
-            .await
-            .context("the sample city's sales cannot be had")?;
-        sales::take_up_sample(&comps, index);
+        sales::take_up_sample(&comps, sample::sales(soda.as_ref()).await?);
         return Ok(vec![]);
     }
     let path = sales::sales_index(config);
