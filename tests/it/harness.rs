@@ -338,26 +338,26 @@ impl Server {
         self.send(Method::GET, path, bearer(key), "").await
     }
 
-    /// A lookup that succeeds.
+    /// A lookup that succeeds. Shared budgets have a tenth of a second to answer, which a machine that is busy with other tests may miss:
+    /// then it is asked again, as a client should.
     pub(crate) async fn lookup(&self, address: &str) -> Answer {
-        let answer = self.post("/v1/lookup", &json!({"address": address})).await;
-        assert_eq!(answer.status, StatusCode::OK, "{address}: {}", answer.body);
-        answer
-    }
-
-    /// Sees to it that the report of 350 5 Avenue is made. Shared budgets have a tenth of a second to answer, which a machine that is busy
-    /// with other tests may miss.
-    pub(crate) async fn warm(&self) {
-        let ask = json!({"address": "350 5 Avenue, Manhattan"});
+        let ask = json!({"address": address});
+        let shares_budgets = self.database_url.starts_with("postgres");
         let begun = tokio::time::Instant::now();
         loop {
             let answer = self.post("/v1/lookup", &ask).await;
             if answer.status == StatusCode::OK {
-                return;
+                return answer;
             }
+            assert!(shares_budgets, "{address}: {}", answer.body);
             answer.assert_failure(503, "quota_unavailable");
             assert!(begun.elapsed() < PATIENCE, "the budgets never answer");
         }
+    }
+
+    /// Sees to it that the report of 350 5 Avenue is made.
+    pub(crate) async fn warm(&self) {
+        self.lookup("350 5 Avenue, Manhattan").await;
     }
 
     /// Usage with the sample key.
