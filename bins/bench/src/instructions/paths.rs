@@ -35,7 +35,7 @@ pub(super) const PATHS: &[Path] = &[
     },
     Path {
         name: "quota-decision",
-        tells: "a charge of both budgets, one of 1,000 accounts",
+        tells: "a charge of both budgets, one of 1,000 accounts; 1,280 to 1,433 as the secret of the hash falls: the middle",
         with: quota_decision,
     },
     Path {
