@@ -19,6 +19,15 @@ struct World {
     sign_in: SignIn,
 }
 
+impl World {
+    /// The first session of a new account.
+    async fn signed_up(&self, email: &str) -> NewSession {
+        let from = from();
+        let new = self.sign_in.sign_up(email, secret(PASSWORD), &from);
+        new.await.unwrap()
+    }
+}
+
 fn world(sign_up: SignUp) -> World {
     let clock = Arc::new(ManualClock::at(datetime!(2026-11-27 12:00 UTC)));
     let accounts = Arc::new(MemoryStore::new());
@@ -62,11 +71,7 @@ fn secret(text: &str) -> SecretString {
 #[tokio::test]
 async fn whoever_signs_up_is_signed_in_and_can_sign_in_again() {
     let world = world(SignUp::Open);
-    let new = world
-        .sign_in
-        .sign_up("Demo@Example.com", secret(PASSWORD), &from())
-        .await
-        .unwrap();
+    let new = world.signed_up("Demo@Example.com").await;
     let signed = world.sign_in.who(&new.token).await.unwrap().unwrap();
     assert_eq!(signed.account.email, "demo@example.com");
     assert_eq!(signed.account.tier, Tier::Pro);
@@ -110,11 +115,7 @@ async fn sign_up_is_refused_where_it_is_not_open() {
 #[tokio::test]
 async fn a_wrong_password_and_an_unknown_address_look_alike_and_tries_end() {
     let world = world(SignUp::Open);
-    world
-        .sign_in
-        .sign_up("demo@example.com", secret(PASSWORD), &from())
-        .await
-        .unwrap();
+    world.signed_up("demo@example.com").await;
     for (email, password) in [
         ("demo@example.com", "another long password"),
         ("nobody@example.com", PASSWORD),
@@ -198,11 +199,7 @@ async fn an_account_made_by_command_has_no_password_until_its_link_is_used() {
 #[tokio::test]
 async fn a_session_ends_when_it_is_told_to_and_when_its_time_is_over() {
     let world = world(SignUp::Open);
-    let new = world
-        .sign_in
-        .sign_up("demo@example.com", secret(PASSWORD), &from())
-        .await
-        .unwrap();
+    let new = world.signed_up("demo@example.com").await;
     let signed = world.sign_in.who(&new.token).await.unwrap().unwrap();
     let fresh = world
         .sign_in
@@ -225,11 +222,7 @@ async fn a_session_ends_when_it_is_told_to_and_when_its_time_is_over() {
 #[tokio::test]
 async fn a_person_can_change_the_password_and_delete_the_account() {
     let world = world(SignUp::Open);
-    let first = world
-        .sign_in
-        .sign_up("demo@example.com", secret(PASSWORD), &from())
-        .await
-        .unwrap();
+    let first = world.signed_up("demo@example.com").await;
     let signed = world.sign_in.who(&first.token).await.unwrap().unwrap();
     let wrong = world
         .sign_in
@@ -308,11 +301,7 @@ async fn a_suspended_person_is_no_caller_and_may_watch() {
 #[tokio::test]
 async fn whoever_an_issuer_vouches_for_has_the_account_of_that_address() {
     let open = world(SignUp::Open);
-    let first = open
-        .sign_in
-        .sign_up("ada@example.com", secret(PASSWORD), &from())
-        .await
-        .unwrap();
+    let first = open.signed_up("ada@example.com").await;
     let known = open
         .sign_in
         .vouched(&said("Ada@Example.com"), &from(), Some(&first.token))
@@ -322,11 +311,7 @@ async fn whoever_an_issuer_vouches_for_has_the_account_of_that_address() {
     let old = open.sign_in.who(&first.token).await.unwrap();
     assert!(old.is_none(), "the session before is replaced");
     // Whoever opened it with a password did not prove the address: from elsewhere, or signed in to another account, nobody gets in.
-    let other = open
-        .sign_in
-        .sign_up("bob@example.com", secret(PASSWORD), &from())
-        .await
-        .unwrap();
+    let other = open.signed_up("bob@example.com").await;
     for replaces in [None, Some(&first.token), Some(&other.token)] {
         let refused = open
             .sign_in
@@ -423,11 +408,7 @@ async fn an_issuer_opens_no_more_accounts_for_an_address_than_it_may_open() {
 #[tokio::test]
 async fn a_stranger_who_guesses_keeps_nobody_out_who_is_in() {
     let world = world(SignUp::Open);
-    let new = world
-        .sign_in
-        .sign_up("ada@example.com", secret(PASSWORD), &from())
-        .await
-        .unwrap();
+    let new = world.signed_up("ada@example.com").await;
     let signed = world.sign_in.who(&new.token).await.unwrap().unwrap();
     let guess = async || {
         let wrong = secret("not hers at all");
@@ -461,11 +442,7 @@ async fn a_stranger_who_guesses_keeps_nobody_out_who_is_in() {
 #[tokio::test]
 async fn a_session_that_ended_does_not_go_on_by_its_password() {
     let world = world(SignUp::Open);
-    let new = world
-        .sign_in
-        .sign_up("ada@example.com", secret(PASSWORD), &from())
-        .await
-        .unwrap();
+    let new = world.signed_up("ada@example.com").await;
     let signed = world.sign_in.who(&new.token).await.unwrap().unwrap();
     let id = &signed.account.id;
     assert!(world.sign_in.end(id, &signed.session.id).await.unwrap());
