@@ -118,6 +118,8 @@ async fn carry(
         let fault = *state.borrow();
         let passing = fault != Fault::Blackhole;
         tokio::select! {
+            // A change first: what was sent after it meets it.
+            biased;
             changed = state.changed() => {
                 if changed.is_err() {
                     return Ok(());

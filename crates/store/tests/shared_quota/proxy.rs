@@ -85,6 +85,7 @@ async fn carry(
     let (mut from_client, mut from_server) = (vec![0; 65_536], vec![0; 65_536]);
     loop {
         tokio::select! {
+            biased;
             changed = state.changed() => {
                 if changed.is_err() || *state.borrow() == Wire::Down {
                     return;
@@ -92,6 +93,10 @@ async fn carry(
             }
             read = client.read(&mut from_client) => {
                 let Ok(n @ 1..) = read else { return };
+                // It may have been cut since this was asked for: nothing that is sent afterwards may arrive.
+                if *state.borrow() == Wire::Down {
+                    return;
+                }
                 questions.fetch_add(1, Ordering::SeqCst);
                 if server.write_all(&from_client[..n]).await.is_err() {
                     return;
