@@ -29,7 +29,7 @@ run: ## the server on the sample city: prints a key and a curl line
 
 .PHONY: test
 test: ## all tests, with the servers and the browser they need; CI runs check and instructions after it
-	$(WITH_SERVERS) $(WITH_BROWSER) $(WITH_MCP_CLIENTS) $(WITH_API_CLIENTS) $(CARGO_TEST)
+	$(WITH_SERVERS) $(WITH_BROWSER) $(WITH_MCP_CLIENTS) $(WITH_API_CLIENTS) $(CARGO_TEST) --no-fail-fast
 
 .PHONY: test-unit
 test-unit: ## libraries alone: no database, no server
