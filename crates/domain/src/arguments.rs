@@ -447,7 +447,7 @@ const ARGUMENTS: &[Argument] = {
         all(
             "after_event_id",
             Integer(0, 9_007_199_254_740_991),
-            "Continue after this event_id of a truncated digest.",
+            "Only what follows this event_id: the last of a truncated digest, or the greatest seen so far.",
             "1841",
         ),
         all(

@@ -55,7 +55,7 @@ const fn about(operation: Operation) -> About {
         Operation::GetListingUpdates => About {
             tag: "Listings",
             summary: "Digest of new, price-dropped and off-market listings for an area",
-            description: "What changed in an area within a window, by default the last 24 hours. Send exactly one of `location` and `zip_codes`. Where `truncated`, go on with the last `event_id` as `after_event_id`.",
+            description: "What changed in an area within a window, by default the last 24 hours. Send exactly one of `location` and `zip_codes`. Where `truncated`, go on with the last `event_id` as `after_event_id`. To follow an area and miss nothing, let each window begin an hour before the last one ended and send the greatest `event_id` seen: an event is shown a little after its `detected_at`, but never after one with a greater number.",
             least: &["location"],
             apart: &["zip_codes"],
         },
