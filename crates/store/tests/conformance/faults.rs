@@ -72,7 +72,7 @@ pub(crate) async fn a_locked_database_is_an_error_in_time_and_nothing_stays_of_i
     }
     assert!(begun.elapsed() < LATEST, "{:?}", begun.elapsed());
     // Reading goes on.
-    let found = store.account(&account.id).await.expect("an answer");
+    let found = held.account(&account.id).await.expect("an answer");
     assert_eq!(found, None);
 
     outsider.run("ROLLBACK").await;

@@ -165,14 +165,20 @@ pub(crate) async fn sqlite() -> Option<Held> {
     Some(sqlite_bare().await?.migrated().await)
 }
 
-/// An SQLite file without a schema.
+/// An SQLite file without a schema, in memory where `TEST_FOLDERS` names a place there: each commit waits for the disk, and nothing here cuts
+/// the power.
 #[cfg(feature = "sqlite")]
 pub(crate) async fn sqlite_bare() -> Option<Held> {
-    let folder = tempfile::tempdir().expect("a temporary folder");
+    let place = std::env::var_os("TEST_FOLDERS").filter(|place| !place.is_empty());
+    let folder = match place {
+        Some(place) => tempfile::tempdir_in(place),
+        None => tempfile::tempdir(),
+    }
+    .expect("a temporary folder");
     let path = folder.path().join("data").join("brownstone.db");
     let url = format!("sqlite://{}", path.display());
     Some(Held {
-        store: Store::open(&url).expect("a new file"),
+        store: Store::open_with(&url, &StoreOptions::patient()).expect("a new file"),
         url,
         place: Place::File {
             path,
@@ -203,7 +209,8 @@ pub(crate) async fn postgres_bare() -> Option<Held> {
     let schema = postgres::Schema::make().await?;
     let url = schema.url();
     Some(Held {
-        store: Store::open(&url).expect("the address was used before"),
+        store: Store::open_with(&url, &StoreOptions::patient())
+            .expect("the address was used before"),
         url,
         place: Place::Schema(schema),
     })

