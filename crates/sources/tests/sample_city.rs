@@ -168,11 +168,16 @@ async fn every_kind_of_fault_is_one_error() {
         city.control().clear_faults();
         city.control().set_fault("6z8x-wfk4", Fault::new(kind));
         let mut limits = Deadlines::default();
+        let mut only = None;
         if matches!(kind, FaultKind::Timeout | FaultKind::SlowDrip) {
-            // Silence takes a source's whole time; here it is given less, yet enough for the others on a busy machine.
+            // Silence takes a source's whole time: here it is given less. So few others have enough of it on a busy machine.
             limits.source = limits.source.min(std::time::Duration::from_secs(6));
+            let keys = ["nyc_evictions", "nyc_ecb", "nyc_hpd_violations"];
+            only = Some(HashSet::from(keys.map(str::to_owned)));
         }
-        let entries = registry.assemble(Arc::clone(&subject), None, limits).await;
+        let entries = registry
+            .assemble(Arc::clone(&subject), only.as_ref(), limits)
+            .await;
         let errors: BTreeMap<&str, SourceStatus> = entries
             .iter()
             .filter(|(_, entry)| entry.status() == SourceStatus::Error)
