@@ -16,7 +16,7 @@ use tokio::{
 
 use crate::{
     at_hand,
-    harness::{Answer, Options, Server, signal},
+    harness::{Answer, Options, Server, asked_again, signal},
     shared_database::{database, on},
     wire::Wire,
 };
@@ -191,6 +191,26 @@ async fn honest_and_in_time(server: &Server, key: &str, what: &str) -> Duration 
     slowest
 }
 
+/// The store goes away and comes back. What is measured is this machine's too, so it may happen again for a while; a server that is too
+/// slow by itself is so every time.
+async fn away_and_back(server: &Server, key: &str, what: &str, mut set: impl AsyncFnMut(bool)) {
+    let begun = Instant::now();
+    let (mut answered, mut back) = (Duration::MAX, Duration::MAX);
+    loop {
+        set(true).await;
+        answered = answered.min(honest_and_in_time(server, key, what).await);
+        set(false).await;
+        back = back.min(until_back(server, key).await);
+        let well = answered < ANSWER_WITHIN && back < BACK_WITHIN;
+        if well || begun.elapsed() > Duration::from_secs(60) {
+            break;
+        }
+    }
+    eprintln!("{what}: answers in {answered:.1?}, back in {back:.1?}");
+    assert!(answered < ANSWER_WITHIN, "{what}: {answered:?}");
+    assert!(back < BACK_WITHIN, "{what}: {back:?}");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn redis_stops_and_comes_back() {
     let Some(mut redis) = Redis::start().await else {
@@ -208,33 +228,22 @@ async fn redis_stops_and_comes_back() {
         .await;
     until_back(&server, &key).await;
 
-    let (mut answered, mut back) = (Duration::MAX, Duration::MAX);
-    for _ in 0..4 {
-        redis.freeze();
-        answered = answered.min(honest_and_in_time(&server, &key, "Redis is frozen").await);
-        redis.thaw();
-        back = back.min(until_back(&server, &key).await);
-        if answered < ANSWER_WITHIN && back < BACK_WITHIN {
-            break;
+    away_and_back(&server, &key, "Redis is frozen", async |away| {
+        if away {
+            redis.freeze();
+        } else {
+            redis.thaw();
         }
-    }
-    eprintln!("Redis frozen: answers in {answered:.1?}, back in {back:.1?}");
-    assert!(answered < ANSWER_WITHIN, "{answered:?}");
-    assert!(back < BACK_WITHIN, "{back:?}");
-
-    let (mut answered, mut back) = (Duration::MAX, Duration::MAX);
-    for _ in 0..4 {
-        redis.kill().await;
-        answered = answered.min(honest_and_in_time(&server, &key, "Redis is gone").await);
-        redis.again().await;
-        back = back.min(until_back(&server, &key).await);
-        if answered < ANSWER_WITHIN && back < BACK_WITHIN {
-            break;
+    })
+    .await;
+    away_and_back(&server, &key, "Redis is gone", async |away| {
+        if away {
+            redis.kill().await;
+        } else {
+            redis.again().await;
         }
-    }
-    eprintln!("Redis gone: answers in {answered:.1?}, back in {back:.1?}");
-    assert!(answered < ANSWER_WITHIN, "{answered:?}");
-    assert!(back < BACK_WITHIN, "{back:?}");
+    })
+    .await;
 }
 
 /// A database of this test's own behind a wire, and its address by it.
@@ -293,18 +302,11 @@ async fn postgresql_stops_and_warm_lookups_go_on_by_the_last_verdict() {
     eprintln!("PostgreSQL is gone: {warm_calls} warm lookups in {goes_on:.1?}");
     assert!(warm_calls > 0);
     // What needs the database says so: a report that is not warm, usage, a key that nobody asked for yet.
-    server
-        .post_as(
-            &key,
-            "/v1/lookup",
-            &json!({"address": "700 Brook Avenue, Bronx"}),
-        )
-        .await
-        .assert_failure(500, "internal_error");
-    server
-        .get_as(&key, "/v1/usage")
-        .await
-        .assert_failure(500, "internal_error");
+    let cold = json!({"address": "700 Brook Avenue, Bronx"});
+    let (lookup, _) = asked_again(async || server.post_as(&key, "/v1/lookup", &cold).await).await;
+    lookup.assert_failure(500, "internal_error");
+    let (usage, _) = asked_again(async || server.get_as(&key, "/v1/usage").await).await;
+    usage.assert_failure(500, "internal_error");
     server
         .post_as(&other, "/v1/lookup", &warm())
         .await
@@ -355,17 +357,12 @@ async fn budgets_in_a_postgresql_that_stops_are_unavailable_in_time() {
     .await;
     let (_, key) = server.new_account("outage@example.com").await;
     until_back(&server, &key).await;
-    let (mut answered, mut back) = (Duration::MAX, Duration::MAX);
-    for _ in 0..4 {
-        wire.cut();
-        answered = answered.min(honest_and_in_time(&server, &key, "PostgreSQL is gone").await);
-        wire.mend();
-        back = back.min(until_back(&server, &key).await);
-        if answered < ANSWER_WITHIN && back < BACK_WITHIN {
-            break;
+    away_and_back(&server, &key, "PostgreSQL is gone", async |away| {
+        if away {
+            wire.cut();
+        } else {
+            wire.mend();
         }
-    }
-    eprintln!("PostgreSQL gone: answers in {answered:.1?}, back in {back:.1?}");
-    assert!(answered < ANSWER_WITHIN, "{answered:?}");
-    assert!(back < BACK_WITHIN, "{back:?}");
+    })
+    .await;
 }

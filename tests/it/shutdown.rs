@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use tokio::{sync::watch, task::JoinSet};
 
 use crate::{
-    harness::{Options, START, Server},
+    harness::{Options, START, Server, asked_again},
     shared_database::{database, on},
 };
 
@@ -230,24 +230,28 @@ async fn an_instance_that_stops_says_so_closes_connections_and_ends_its_calls() 
 
 /// A call that was cut off by `kill -9`, and the next one, of whoever serves then: `used` units at most were taken for both.
 async fn after_a_kill(next: &Server, key: &str, address: &str, calls: u64) {
-    let begun = Instant::now();
-    let answer = next
-        .post_as(key, "/v1/lookup", &json!({"address": address}))
-        .await;
+    let mut begun = Instant::now();
+    let (answer, doubtful) = asked_again(async || {
+        begun = Instant::now();
+        next.post_as(key, "/v1/lookup", &json!({"address": address}))
+            .await
+    })
+    .await;
     let took = begun.elapsed();
+    let calls = calls + doubtful;
     println!("the lookup after the kill took {took:.1?}");
     assert_eq!(answer.status, 200, "{}", answer.text);
     assert!(took < CALL, "{took:?}");
-    let usage = next.get_as(key, "/v1/usage").await;
-    let used = usage.data()["day"]["used"].as_u64().expect("units");
+    let usage = next.usage_as(key).await;
+    let used = usage["day"]["used"].as_u64().expect("units");
     assert!(
         (10..=10 * calls).contains(&used),
         "{used} for {calls} calls"
     );
 }
 
-/// Kills the server while it assembles a report.
-async fn kill_in_assembly(server: &Server, key: &str, address: &str) {
+/// Kills the server while it assembles a report; returns the calls that may have been charged.
+async fn kill_in_assembly(server: &Server, key: &str, address: &str) -> u64 {
     server.set_latency("6bgk-3dad", 9_000).await;
     server.reset_city_calls().await;
     let ask = || {
@@ -257,17 +261,19 @@ async fn kill_in_assembly(server: &Server, key: &str, address: &str) {
             .json(&json!({"address": address}));
         tokio::spawn(call.send())
     };
-    let mut call = ask();
+    let (mut call, mut calls) = (ask(), 1);
     while !server.city_calls().await.contains_key("6bgk-3dad") {
         // Shared budgets may miss their tenth of a second on a busy machine.
         if call.is_finished() {
             let answer = call.await.expect("it ends").expect("an answer");
             assert_eq!(answer.status(), 503);
             call = ask();
+            calls += 1;
         }
     }
     server.kill();
     call.await.expect("it ends").expect_err("nobody answers");
+    calls
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -278,14 +284,11 @@ async fn an_instance_killed_in_an_assembly_leaves_it_to_the_other() {
     let (one, two) = (Server::start(on(&url)).await, Server::start(on(&url)).await);
     let (_, key) = one.new_account("killed@example.com").await;
     let address = "700 Brook Avenue, Bronx";
-    kill_in_assembly(&one, &key, address).await;
-    after_a_kill(&two, &key, address, 2).await;
+    let killed = kill_in_assembly(&one, &key, address).await;
+    after_a_kill(&two, &key, address, killed + 1).await;
     // It was assembled once: who asks again has it from the cache.
     two.reset_city_calls().await;
-    let again = two
-        .post_as(&key, "/v1/lookup", &json!({"address": address}))
-        .await;
-    assert_eq!(again.status, 200);
+    two.lookup(address).await;
     assert!(two.city_calls().await.is_empty());
 }
 

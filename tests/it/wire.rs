@@ -118,7 +118,6 @@ async fn carry(
         let fault = *state.borrow();
         let passing = fault != Fault::Blackhole;
         tokio::select! {
-            // A change first: what was sent after it meets it.
             biased;
             changed = state.changed() => {
                 if changed.is_err() {
@@ -132,6 +131,10 @@ async fn carry(
                     return Ok(());
                 }
                 late(fault).await;
+                // It may have become bad since this was asked for: what is sent afterwards meets that.
+                if matches!(*state.borrow(), Fault::Cut | Fault::Reset | Fault::Blackhole) {
+                    continue;
+                }
                 server.write_all(&up[..read]).await?;
             }
             read = server.read(&mut down), if passing && !closed_to_client => {

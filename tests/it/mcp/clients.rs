@@ -11,7 +11,7 @@ use std::{
     time::Duration,
 };
 
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::{
     io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader},
     net::{TcpListener, TcpStream},
@@ -277,8 +277,17 @@ async fn the_python_sdk_goes_on_at_another_instance_when_one_is_killed() {
     let rest = rest.expect("the client ends").expect("text");
     let ended = sdk.wait_with_output().await.expect("it ends");
     let complaint = String::from_utf8_lossy(&ended.stderr);
-    assert_eq!(rest.as_deref(), Some("done 18"), "{line:?}: {complaint}");
+    let doubtful = rest
+        .as_deref()
+        .and_then(|text| text.strip_prefix("done 18 "));
+    let doubtful: u64 = doubtful
+        .and_then(|count| count.parse().ok())
+        .unwrap_or_else(|| panic!("{line:?}, {rest:?}: {complaint}"));
     // All that was granted, by either instance, stands on one budget: three rounds of 10 + 2 + 5 + 5 + 1 + 1.
-    let usage = two.get_as(&key, "/v1/usage").await;
-    assert_eq!(usage.data()["day"]["used"], json!(72));
+    let usage = two.usage_as(&key).await;
+    let used = usage["day"]["used"].as_u64().expect("units");
+    assert!(
+        (72..=72 + 10 * doubtful).contains(&used),
+        "{used}, {doubtful} in doubt"
+    );
 }

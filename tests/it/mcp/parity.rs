@@ -269,7 +269,7 @@ async fn a_caller_who_hangs_up_pays_once_for_what_succeeds() {
     let params =
         json!({"name": "lookup_property", "arguments": {"address": "700 Brook Avenue, Bronx"}});
     let body = request("tools/call", params.clone(), false).to_string();
-    server.set_latency("6bgk-3dad", 1_000).await;
+    server.set_latency("6bgk-3dad", 3_000).await;
     server.reset_city_calls().await;
     // The call is sent whole, and its connection closed once the city is asked for it.
     let hung_up = {
