@@ -85,6 +85,25 @@ impl GeoSearchGeocoder {
         answer::features(&body).map_err(|why| unavailable(why.to_owned()))
     }
 
+    /// The features for a question; where more than one borough was typed, for the same question in each of them.
+    async fn ask(
+        &self,
+        what: &str,
+        typed: &Typed,
+        boroughs: Boroughs,
+    ) -> Result<Vec<Feature>, ResolveError> {
+        if typed.place.also.is_empty() {
+            return self
+                .search(&question(what, typed, typed.place.borough()))
+                .await;
+        }
+        let mut features = Vec::new();
+        for borough in boroughs.iter() {
+            features.extend(self.search(&question(what, typed, Some(borough))).await?);
+        }
+        Ok(features)
+    }
+
     async fn address(
         &self,
         typed: &Typed,
@@ -96,8 +115,8 @@ impl GeoSearchGeocoder {
         }
         let scope = scope(place);
         let wanted = scope.boroughs.or(scope.contrary);
-        for text in questions(typed, readings) {
-            let features = self.search(&text).await?;
+        for what in questions(readings) {
+            let features = self.ask(&what, typed, scope.boroughs).await?;
             for reading in readings {
                 let hits = agreeing(&features, typed, reading, wanted);
                 if hits.is_empty() {
@@ -153,7 +172,7 @@ impl GeoSearchGeocoder {
         }
         prefer(&mut hits, &|hit| hit.zip_agrees);
         let mut warnings = Vec::new();
-        // Words that were passed over may have been the city.
+        // Words behind the street that were passed over may have been the city.
         let all_read = !typed.notes.iter().any(|n| matches!(n, Note::Ignored(_)));
         if scope.by == By::State && all_read && buildings(&hits).len() > 1 {
             // `NY` alone is Manhattan's city as well as the state.
@@ -184,7 +203,8 @@ impl GeoSearchGeocoder {
         let corrected = hit.change.is_correction() && hit.change != Change::DirectionAdded;
         let uncertain = match scope.by {
             By::Nothing | By::State => unchecked || corrected,
-            By::Zip => corrected,
+            // The address as typed may stand in another borough, which was not asked for.
+            By::Zip => corrected || !hit.zip_agrees,
             _ => false,
         };
         if uncertain {
@@ -262,8 +282,7 @@ impl GeoSearchGeocoder {
     async fn place(&self, typed: &Typed, names: &[StreetName]) -> Result<Resolved, ResolveError> {
         let scope = scope(&typed.place);
         let shown = names.first().map(|n| n.name.as_str()).unwrap_or_default();
-        let text = question(shown, typed);
-        let features = self.search(&text).await?;
+        let features = self.ask(shown, typed, scope.boroughs).await?;
         let mut hits: Vec<Hit<'_>> = features
             .iter()
             .filter(|f| f.number.is_none() && f.bin.is_some() && f.borough_in(scope.boroughs))
@@ -331,7 +350,7 @@ impl Geocoder for GeoSearchGeocoder {
 }
 
 /// What to ask, in turn: the address as read; the low number of a range, which GeoSearch does not know as one.
-fn questions(typed: &Typed, readings: &[AddressText]) -> Vec<String> {
+fn questions(readings: &[AddressText]) -> Vec<String> {
     let mut out = Vec::new();
     let Some(reading) = readings.first() else {
         return out;
@@ -340,19 +359,19 @@ fn questions(typed: &Typed, readings: &[AddressText]) -> Vec<String> {
         return out;
     };
     let name = &street.street.name;
-    out.push(question(&format!("{} {name}", reading.number), typed));
+    out.push(format!("{} {name}", reading.number));
     for other in reading.number.readings().iter().skip(1) {
         if other.kind == ReadingKind::Range {
-            out.push(question(&format!("{} {name}", other.low), typed));
+            out.push(format!("{} {name}", other.low));
         }
     }
     out
 }
 
-/// A text with what else was typed of where it is.
-fn question(what: &str, typed: &Typed) -> String {
+/// A text with the borough, and what else was typed of where it is.
+fn question(what: &str, typed: &Typed, borough: Option<Borough>) -> String {
     let mut text = what.to_owned();
-    if let Some(borough) = typed.place.borough() {
+    if let Some(borough) = borough {
         text.push_str(", ");
         text.push_str(borough.name());
     }

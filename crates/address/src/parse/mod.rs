@@ -95,8 +95,12 @@ pub enum Note {
         /// As read.
         read: String,
     },
-    /// Words in a part of their own that are no part of an address.
+    /// Words in a part of their own that are no part of an address, and may be a city that we do not know.
     Ignored(String),
+    /// Such words in front of the house number, where no city is looked for.
+    InFront(String),
+    /// A number alone in front of the house number.
+    ReadAsUnit(String),
     /// A unit beside the one that was taken, or a tower or a floor that it is in.
     OtherUnit(String),
     /// Several house numbers, of which the first was taken.
@@ -115,7 +119,10 @@ impl Note {
     pub(crate) fn sentence(&self) -> String {
         match self {
             Self::Misspelled { typed, read } => format!("\"{typed}\" was read as {read}."),
-            Self::Ignored(text) => format!("\"{text}\" is no part of the address and was ignored."),
+            Self::Ignored(text) | Self::InFront(text) => {
+                format!("\"{text}\" is no part of the address and was ignored.")
+            }
+            Self::ReadAsUnit(text) => format!("\"{text}\" was read as a unit."),
             Self::OtherUnit(text) => format!("\"{text}\" stands beside the unit and was ignored."),
             Self::FirstOfSeveral => {
                 "Several house numbers were typed; the first was taken.".to_owned()

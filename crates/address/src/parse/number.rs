@@ -456,6 +456,7 @@ mod tests {
     #[case("ONE BRYANT PARK", "1", "BRYANT PARK")]
     #[case("2 & 4 Main Street", "2", "MAIN STREET")]
     #[case("217, 219 Main Street", "217", "MAIN STREET")]
+    #[case("1, 2 and 3 Main Street", "1", "MAIN STREET")]
     #[case("350, 5 Avenue", "350", "5 AVENUE")]
     #[case("350, 5th Avenue", "350", "5TH AVENUE")]
     #[case("4-6-8 Main Street", "4", "MAIN STREET")]

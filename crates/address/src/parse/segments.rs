@@ -274,14 +274,14 @@ fn other_parts(
 ) -> Option<Unit> {
     let mut unit: Option<Unit> = None;
     let parts = |words| <[Token<'_>]>::split(words, Token::is_break).filter(|p| !p.is_empty());
-    let before = parts(before).map(|part| (part, is_unit_in_front(part)));
-    let after = parts(after).map(|part| (part, is_unit_behind(part)));
-    for (part, is_unit) in before.chain(after) {
+    let before = parts(before).map(|part| (part, true, is_unit_in_front(part)));
+    let after = parts(after).map(|part| (part, false, is_unit_behind(part)));
+    for (part, in_front, is_unit) in before.chain(after) {
         if is_zip(part, place, notes) {
             continue;
         }
         if is_unit {
-            let found = Unit::of(part);
+            let found = Unit::of(part, in_front);
             match (unit.as_mut(), found) {
                 (_, None) => {}
                 (Some(known), Some(found)) => known.or(found, notes),
@@ -298,6 +298,8 @@ fn other_parts(
         };
         match area::place(&text) {
             Some(known) if known.kind != PlaceKind::Outside => place.take(known),
+            // A place outside leaves a doubt wherever it stands.
+            None if in_front => notes.push(Note::InFront(text)),
             _ => notes.push(Note::Ignored(text)),
         }
     }
@@ -310,13 +312,18 @@ struct Unit {
     text: String,
     /// Whether a designator says so: `APT 4C` more than `TOWER A`.
     explicit: bool,
+    /// Whether only its place says so: a number in front, which may as well be a house's.
+    guessed: bool,
 }
 
 impl Unit {
-    fn of(part: &[Token<'_>]) -> Option<Self> {
+    fn of(part: &[Token<'_>], in_front: bool) -> Option<Self> {
+        let lettered = |t: &Token<'_>| t.text.bytes().any(|b| b.is_ascii_uppercase());
+        let number = matches!(part, [only] if only.starts_with_digit() && !lettered(only));
         Some(Self {
             text: street::unit_text(part)?,
             explicit: is_explicit(part),
+            guessed: in_front && number,
         })
     }
 
@@ -384,7 +391,15 @@ fn give_unit(
     let explicit = is_explicit(words);
     let replaces = own.is_none() || (unit.explicit && !explicit);
     if let Some(text) = own {
-        Unit { text, explicit }.or(unit.clone(), notes);
+        let mut own = Unit {
+            text,
+            explicit,
+            guessed: false,
+        };
+        own.or(unit.clone(), notes);
+    }
+    if replaces && unit.guessed {
+        notes.push(Note::ReadAsUnit(unit.text.clone()));
     }
     for street in readings.iter_mut().flat_map(|r| &mut r.streets) {
         if replaces || street.unit.is_none() {
@@ -429,20 +444,32 @@ fn first_part<'t, 'a>(body: &'t [Token<'a>]) -> (&'t [Token<'a>], &'t [Token<'a>
     body.split_at(end.unwrap_or(body.len()))
 }
 
-/// Takes what the parts beside a block and a lot say of where it is; other words in them are ignored.
+/// Takes what the parts beside a block and a lot say of where it is; the others are ignored, an address or a unit too.
 pub(super) fn beside_a_lot(
     clean: &str,
     body: &[Token<'_>],
     place: &mut Where,
     notes: &mut Vec<Note>,
 ) {
-    let of_the_lot =
-        |t: &Token<'_>| t.starts_with_digit() || matches!(t.text, "BLOCK" | "BLK" | "LOT");
-    for part in body.split(Token::is_break) {
-        if part.is_empty() || part.iter().any(of_the_lot) || lead::whole(clean, part, place) {
+    let of_the_lot = |t: &Token<'_>| matches!(t.text, "BLOCK" | "BLK" | "LOT");
+    // `BLOCK: 835`: the number is a part of its own.
+    let mut number_follows = false;
+    for part in body.split(Token::is_break).filter(|part| !part.is_empty()) {
+        let own = part.iter().any(of_the_lot) || (number_follows && is_number_alone(part));
+        number_follows = part.last().is_some_and(of_the_lot);
+        if own || lead::whole(clean, part, place) {
             continue;
         }
         notes.extend(street::text_of(part).map(Note::Ignored));
+    }
+}
+
+/// `835`, `# 835`, `NO 835`.
+fn is_number_alone(part: &[Token<'_>]) -> bool {
+    match part {
+        [only] => only.all_digits(),
+        [mark, number] => matches!(mark.text, "#" | "NO") && number.all_digits(),
+        _ => false,
     }
 }
 

@@ -10,6 +10,7 @@ use crate::{
 /// `4C, 120 BROADWAY`.
 pub(super) fn more_numbers(read: &mut Read, words: &[Token<'_>]) -> bool {
     let mut last = read.number;
+    let mut both_sides = false;
     while let Some(joint) = words.get(read.taken) {
         let next = words.get(read.taken + 1);
         let number = next.and_then(|t| shape(t.text));
@@ -33,7 +34,8 @@ pub(super) fn more_numbers(read: &mut Read, words: &[Token<'_>]) -> bool {
             ("&" | "AND" | "," | "TO", Some(other))
                 if (starts_a_street(rest) || goes_on(rest)) && is_second(next, rest) =>
             {
-                if joint.text == "," && !goes_with(&last, &other.number) {
+                both_sides |= has_both_sides(&other.number, rest);
+                if joint.text == "," && !goes_with(&last, &other.number, both_sides) {
                     return false;
                 }
                 last = other.number;
@@ -53,6 +55,16 @@ fn goes_on(rest: &[Token<'_>]) -> bool {
         if matches!(joint.text, "&" | "AND" | ",") && shape(number.text).is_some())
 }
 
+/// Whether a list goes on with a number of the other side of the street: `2 AND 3` of `1, 2 AND 3 MAIN STREET`.
+fn has_both_sides(number: &TypedNumber, rest: &[Token<'_>]) -> bool {
+    let side = |number: &TypedNumber| number.dash.map_or(number.left, |dash| dash.value) % 2;
+    let next = rest.get(1).filter(|_| goes_on(rest));
+    is_second(next, rest.get(2..).unwrap_or_default())
+        && next
+            .and_then(|t| shape(t.text))
+            .is_some_and(|next| side(&next.number) != side(number))
+}
+
 /// Whether a second number is one, and not a numbered street: `219 Y STREET`, not `5 AVENUE` nor `5TH AVENUE`.
 fn is_second(number: Option<&Token<'_>>, rest: &[Token<'_>]) -> bool {
     let ordinal = number.is_some_and(|t| t.is_street_number() && !t.all_digits());
@@ -62,11 +74,11 @@ fn is_second(number: Option<&Token<'_>>, rest: &[Token<'_>]) -> bool {
 }
 
 /// Whether a number after a comma goes on where the first ended: a building's numbers are near each other, and on one
-/// side of the street.
-fn goes_with(first: &TypedNumber, second: &TypedNumber) -> bool {
+/// side of the street, unless the list has both.
+fn goes_with(first: &TypedNumber, second: &TypedNumber, both_sides: bool) -> bool {
     /// The widest gap in a list that people write out.
     const GAP: u32 = 20;
-    let near = |a: u32, b: u32| a % 2 == b % 2 && a.abs_diff(b) <= GAP;
+    let near = |a: u32, b: u32| (both_sides || a % 2 == b % 2) && a.abs_diff(b) <= GAP;
     let lettered = |number: &TypedNumber| {
         !number.left_suffix.is_none() || number.dash.is_some_and(|dash| !dash.suffix.is_none())
     };
@@ -83,7 +95,9 @@ fn goes_with(first: &TypedNumber, second: &TypedNumber) -> bool {
         },
         // `10-14, 16`, `338-50, 352`.
         (Some(one), None) => near(one.value, second.left) || near(first.left, second.left),
-        (None, _) => near(first.left, second.left),
+        // `41, 43-06`: a unit, whose number says nothing of a block's.
+        (None, Some(_)) => false,
+        (None, None) => near(first.left, second.left),
     }
 }
 
@@ -102,10 +116,17 @@ mod tests {
     #[case("31-99, 32-01 Main Street", true)]
     #[case("10-14, 16 Main Street", true)]
     #[case("350, 5 Avenue", true)]
+    #[case("1, 2 and 3 Main Street", true)]
+    #[case("1, 2, 3 Main Street", true)]
     #[case("4C, 120 Broadway", false)]
     #[case("5, 120 Broadway", false)]
     #[case("12, 120 Broadway", false)]
     #[case("10271, 120 Broadway", false)]
+    #[case("41, 43-06 46 Street", false)]
+    #[case("41, 43-06 & 43-08 46 Street", false)]
+    #[case("5, 12 & 14 Broadway", false)]
+    #[case("5, 120 & 121 Broadway", false)]
+    #[case("4, 5, 6 Avenue", false)]
     fn a_unit_before_a_comma_is_no_house_number(#[case] typed: &str, #[case] number: bool) {
         let clean = clean(typed);
         assert_eq!(read(&tokens(&clean)).is_some(), number);

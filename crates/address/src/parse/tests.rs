@@ -252,6 +252,13 @@ fn what_was_changed_is_noted() {
     assert_eq!(street.dropped.as_deref(), Some("CONSTRUCTION PROJECT"));
     let (typed, _) = address("217, 219 Main Street");
     assert_eq!(typed.notes, [Note::FirstOfSeveral]);
+    let (typed, reading) = address("120, 160 Broadway, Manhattan");
+    assert_eq!(reading.number.to_string(), "160");
+    assert_eq!(typed.notes, [Note::ReadAsUnit("120".to_owned())]);
+    let (typed, _) = address("120, 160 Broadway Apt 4, Manhattan");
+    assert_eq!(typed.notes, [Note::OtherUnit("120".to_owned())]);
+    let (typed, _) = address("Acme Corp, 120 Broadway, NY");
+    assert_eq!(typed.notes, [Note::InFront("ACME CORP".to_owned())]);
     let (typed, _) = address("30-53 8ND STREET, JACKSON HEIGHTS");
     assert!(matches!(&typed.notes[..], [Note::DoubtfulOrdinal(_)]));
 }

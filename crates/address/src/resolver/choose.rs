@@ -331,7 +331,7 @@ fn one(
             hits = there;
         }
     }
-    // Words that were passed over may have been the city.
+    // Words behind the street that were passed over may have been the city.
     let all_read = !typed.notes.iter().any(|n| matches!(n, Note::Ignored(_)));
     if buildings(&hits).len() > 1 && scope.by == By::State && all_read {
         // `NY` alone is Manhattan's city as well as the state.
@@ -433,7 +433,10 @@ fn doubt(
             let mut elsewhere: Vec<Hit> = readings
                 .iter()
                 .flat_map(|r| exact(index, r, Boroughs::ALL.without(scope.boroughs)).hits)
-                .filter(|other| !other.is_corrected())
+                .filter(|other| {
+                    // Over a line between boroughs, one building is posted in both.
+                    !other.is_corrected() && other.row.building != hit.row.building
+                })
                 .collect();
             if elsewhere.is_empty() {
                 return Ok(());

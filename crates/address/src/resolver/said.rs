@@ -29,6 +29,14 @@ static CITY: LazyLock<Resolver> = LazyLock::new(|| {
             "11355",
         )
         .at("4000040002", "4000402", "13-103", "41 AVENUE", "11101")
+        .typed("Q", "4000040003", "4000000", "141-03", "43 AVENUE", "11355")
+        .at("4000040004", "4000404", "14-103", "43 AVENUE", "11101")
+        .at("4000040005", "4000405", "151-03", "43 AVENUE", "11355")
+        .typed("Q", "4000040006", "4000000", "15-103", "43 AVENUE", "11101")
+        .at("4000040007", "4000407", "43-06", "46 STREET", "11104")
+        .at("4000040008", "4000408", "41", "46 STREET", "11104")
+        .at("3000020002", "3000202", "1", "MAIN STREET", "11215")
+        .at("3000020003", "3000203", "2", "MAIN STREET", "11215")
         .at("1000050001", "1000501", "350", "5 AVENUE", "10118")
         .at("3000050001", "3000501", "350", "5 AVENUE", "11215")
         .typed(
@@ -101,8 +109,6 @@ fn a_state_stays_one(#[case] text: &str) {
 
 #[rstest]
 #[case("4C, 120 Broadway, New York, NY 10271", "1000101", "4C")]
-#[case("5, 120 Broadway, Manhattan", "1000101", "5")]
-#[case("12, 120 Broadway, Brooklyn", "3000101", "12")]
 #[case("Apt 4C, 120 Broadway, Manhattan", "1000101", "4C")]
 #[case("Apt 4C 120 Broadway, Manhattan", "1000101", "4C")]
 fn a_unit_in_front_is_a_unit(#[case] text: &str, #[case] building: &str, #[case] unit: &str) {
@@ -110,6 +116,38 @@ fn a_unit_in_front_is_a_unit(#[case] text: &str, #[case] building: &str, #[case]
     assert_eq!(bin(&resolved), building);
     assert_eq!(resolved.unit.as_deref(), Some(unit));
     assert_eq!(resolved.warnings, [""; 0]);
+}
+
+#[rstest]
+#[case("5, 120 Broadway, Manhattan", "1000101", "5")]
+#[case("12, 120 Broadway, Brooklyn", "3000101", "12")]
+#[case("41, 43-06 46 Street, Queens", "4000407", "41")]
+fn a_number_in_front_that_was_read_as_a_unit_is_said(
+    #[case] text: &str,
+    #[case] building: &str,
+    #[case] unit: &str,
+) {
+    let resolved = found(text);
+    assert_eq!(bin(&resolved), building);
+    assert_eq!(resolved.unit.as_deref(), Some(unit));
+    assert_eq!(
+        resolved.warnings,
+        [format!("\"{unit}\" was read as a unit.")]
+    );
+}
+
+#[rstest]
+#[case("1, 2 and 3 Main Street, Brooklyn")]
+#[case("1, 2, 3 Main Street, Brooklyn")]
+#[case("1 & 2 Main Street, Brooklyn")]
+fn the_first_of_a_list_is_taken(#[case] text: &str) {
+    let resolved = found(text);
+    assert_eq!(bin(&resolved), "3000202");
+    assert_eq!(resolved.unit, None);
+    assert_eq!(
+        resolved.warnings,
+        ["Several house numbers were typed; the first was taken."]
+    );
 }
 
 #[test]
@@ -158,6 +196,21 @@ fn words_in_front_are_said() {
 }
 
 #[test]
+fn words_in_front_are_no_city_unless_they_name_one() {
+    let resolved = found("Acme Corp, 120 Broadway, NY");
+    assert_eq!(bin(&resolved), "1000101");
+    assert_eq!(
+        resolved.warnings,
+        [
+            say::MANHATTAN_BY_STATE,
+            "\"ACME CORP\" is no part of the address and was ignored."
+        ]
+    );
+    is_asked("Yonkers, 120 Broadway, NY");
+    is_asked("120 Broadway, The Old Town Over There, NY");
+}
+
+#[test]
 fn what_stands_beside_a_place_is_said() {
     let resolved = found("Grand Aviary Hall, Brooklyn, Apt 4, Manhattan");
     assert_eq!(resolved.matched, Match::Corrected);
@@ -186,6 +239,13 @@ fn a_missing_hyphen_is_asked_for_where_two_places_fit() {
     assert_eq!(bin(&found("13103 41 Avenue, Queens 11101")), "4000402");
     assert_eq!(bin(&found("13103 41 Avenue, Queens 11355")), "4000401");
     assert_eq!(bin(&found("13105 41 Avenue, Queens")), "4000401");
+}
+
+#[test]
+fn a_made_up_number_leads_to_no_other_hyphen() {
+    is_not_found("14103 43 Avenue, Queens");
+    assert_eq!(bin(&found("14-103 43 Avenue, Queens")), "4000404");
+    assert_eq!(bin(&found("15103 43 Avenue, Queens")), "4000405");
 }
 
 #[rstest]
@@ -252,5 +312,32 @@ fn a_lot_is_checked_against_what_else_was_typed() {
         assert_eq!(bin(&resolved), "3000101");
         assert_eq!(resolved.matched, Match::Corrected);
         assert_eq!(resolved.warnings, [warning]);
+    }
+}
+
+#[rstest]
+#[case("Block 1 Lot 1, 350 5 Avenue, Manhattan", "350 5 AVENUE")]
+#[case("Block 1 Lot 1, Apt 5C, Manhattan", "APT 5C")]
+#[case("Block: 1, Lot: 1, 5, Manhattan", "5")]
+fn what_stands_beside_a_lot_is_said(#[case] text: &str, #[case] ignored: &str) {
+    let resolved = found(text);
+    assert_eq!(bin(&resolved), "1000101");
+    assert_eq!(
+        resolved.warnings,
+        [format!(
+            "\"{ignored}\" is no part of the address and was ignored."
+        )]
+    );
+}
+
+#[test]
+fn the_numbers_of_a_lot_may_be_parts_of_their_own() {
+    for text in [
+        "Block: 1, Lot: 1, Manhattan",
+        "Block: #1, Lot: #1, Manhattan",
+    ] {
+        let resolved = found(text);
+        assert_eq!(bin(&resolved), "1000101");
+        assert_eq!(resolved.warnings, [""; 0]);
     }
 }

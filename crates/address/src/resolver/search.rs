@@ -404,9 +404,11 @@ fn look_at(
             _ => Change::None,
         };
         made_up |= collect(index, streets, reading, (change, name), found);
-        // `13103` may be 131-03 and 13-103: where both stand, other parts of the text say which is meant, or no one.
-        let may_be_another = reading.kind == ReadingKind::HyphenAdded;
-        if !may_be_another && (found.hits.len() > before || made_up) {
+        let stands = found.hits.len() > before;
+        // `13103` may be 131-03 and 13-103: where both stand, other parts of the text say which is meant, or no one. A
+        // likelier one that was made up is no reason to take the other.
+        let may_be_another = reading.kind == ReadingKind::HyphenAdded && stands;
+        if !may_be_another && (stands || made_up) {
             return;
         }
     }

@@ -213,6 +213,11 @@ fn invalid_texts(#[case] text: &str) {
     "ZIP code 10001 was ignored: the address is in 10118."
 )]
 #[case(
+    "58 Marble Hill Ave 10467",
+    Match::Corrected,
+    "ZIP code 10467 was ignored: the address is in 10463."
+)]
+#[case(
     "6 BOWERY, NEW YORK, NY 11220",
     Match::Corrected,
     "ZIP code 11220 was ignored"

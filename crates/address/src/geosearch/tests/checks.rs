@@ -12,6 +12,22 @@ fn queens(number: &str, bin: &str) -> serde_json::Value {
     feature(number, "41 AVENUE", "Queens", zip, bbl, bin)
 }
 
+/// Answers with the features of the boroughs that the question names.
+struct ByBorough(Vec<serde_json::Value>);
+
+#[async_trait]
+impl Fetch for ByBorough {
+    async fn get(&self, _: &[&str], query: &[(&str, &str)]) -> Result<(u16, Bytes), FetchError> {
+        let text = query.iter().find(|(name, _)| *name == "text").unwrap().1;
+        let named = |feature: &&serde_json::Value| {
+            let borough = feature["properties"]["borough"].as_str();
+            borough.is_some_and(|name| text.contains(name))
+        };
+        let there: Vec<_> = self.0.iter().filter(named).cloned().collect();
+        Ok((200, Bytes::from(collection(&there))))
+    }
+}
+
 async fn answer(text: &str, features: &[serde_json::Value]) -> Result<Resolved, ResolveError> {
     geocoder(200, collection(features)).0.resolve(text).await
 }
@@ -61,11 +77,75 @@ async fn manhattan_that_was_only_taken_is_said() {
     assert_eq!(city.warnings, [say::MANHATTAN_BY_CITY]);
     let alone = answer("350 5 Avenue, NY", &both[..1]).await.unwrap();
     assert_eq!(alone.warnings, [""; 0]);
-    let two = answer("350 5 Avenue, Brooklyn, Manhattan", &both).await;
-    assert!(
-        matches!(two, Err(ResolveError::Ambiguous { .. })),
-        "{two:?}"
+    let front = answer("Acme Corp, 350 5 Avenue, NY", &both).await.unwrap();
+    assert_eq!(
+        front.warnings,
+        [
+            say::MANHATTAN_BY_STATE,
+            "\"ACME CORP\" is no part of the address and was ignored."
+        ]
     );
+}
+
+#[tokio::test]
+async fn each_of_two_boroughs_is_asked_for() {
+    let brooklyn = feature(
+        "350",
+        "5 AVENUE",
+        "Brooklyn",
+        "11215",
+        "3009100010",
+        "3020001",
+    );
+    let named = feature(
+        "",
+        "EMPIRE STATE BUILDING",
+        "Manhattan",
+        "10118",
+        "1008350041",
+        "1015862",
+    );
+    let alone = GeoSearchGeocoder::new(
+        ByBorough(vec![empire("350", "5 AVENUE"), named]),
+        Some(Arc::new(Lots)),
+    );
+    let both = GeoSearchGeocoder::new(
+        ByBorough(vec![empire("350", "5 AVENUE"), brooklyn]),
+        Some(Arc::new(Lots)),
+    );
+    for boroughs in ["Brooklyn, Manhattan", "Manhattan, Brooklyn"] {
+        let two = both.resolve(&format!("350 5 Avenue, {boroughs}")).await;
+        assert!(
+            matches!(two, Err(ResolveError::Ambiguous { .. })),
+            "{two:?}"
+        );
+        for text in ["350 5 Avenue", "Empire State Building"] {
+            let one = alone.resolve(&format!("{text}, {boroughs}")).await;
+            let one = one.unwrap();
+            assert_eq!(one.building.bin, Some("1015862".parse().unwrap()));
+            assert_eq!(one.warnings, [say::ONE_BOROUGH]);
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_zip_alone_that_proves_wrong_does_not_say_where() {
+    let brooklyn = [feature(
+        "350",
+        "5 AVENUE",
+        "Brooklyn",
+        "11215",
+        "3009100010",
+        "3020001",
+    )];
+    let Err(ResolveError::Ambiguous { candidates, .. }) =
+        answer("350 5 Avenue, 11201", &brooklyn).await
+    else {
+        panic!("the address as typed may stand in another borough");
+    };
+    assert_eq!(candidates, ["350 5 AVENUE, Brooklyn, NY 11215"]);
+    let right = answer("350 5 Avenue, 11215", &brooklyn).await.unwrap();
+    assert_eq!(right.building.bin, Some("3020001".parse().unwrap()));
 }
 
 #[tokio::test]
