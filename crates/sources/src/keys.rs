@@ -51,12 +51,16 @@ pub(crate) async fn choose<'a>(
         } else if let Some(Lots { keys, shared_too }) =
             lots(entry, shared, subject, deadline).await?
         {
-            // Rows on a lot of two condominiums may be either's; a building is one's.
+            // Rows on a lot of two condominiums may be either's; a building is one's, and so are all other lots.
             if let (true, Some(by_bin)) = (shared_too, by_bin) {
                 let bins = buildings(shared, subject, deadline).await?;
                 if !bins.is_empty() {
-                    let unnamed = unnamed(by_bin, keys);
-                    return Ok(Some(Choice::of(by_bin, Keys::Bins { bins, unnamed })));
+                    let keys = Keys::Bins {
+                        bins,
+                        lots: lots_of(keys),
+                        whole: true,
+                    };
+                    return Ok(Some(Choice::of(by_bin, keys)));
                 }
             }
             return Ok(Some(Choice::of(rule, keys)));
@@ -87,28 +91,32 @@ async fn building<'a>(
     deadline: Instant,
 ) -> Result<Choice<'a>, SodaError> {
     let own = Choice::of(rule, Keys::bins(vec![bin]));
-    if rule.unnamed_by.is_empty() {
+    if !rule.gaps {
         return Ok(own);
     }
     let Some(Lots { keys, .. }) = lots(entry, shared, subject, deadline).await? else {
         return Ok(own);
     };
-    let unnamed = unnamed(rule, keys);
+    let lots = lots_of(keys);
     Ok(if stands_alone(shared, subject, bin, deadline).await? {
-        let bins = vec![bin];
-        Choice::of(rule, Keys::Bins { bins, unnamed })
+        let keys = Keys::Bins {
+            bins: vec![bin],
+            lots,
+            whole: false,
+        };
+        Choice::of(rule, keys)
     } else {
         Choice {
-            otherwise: Some(Keys::Unnamed(unnamed)),
+            otherwise: Some(Keys::Unnamed(lots)),
             ..own
         }
     })
 }
 
-/// The lots whose rows without a BIN are asked for.
-fn unnamed(by_bin: &MatchRule, keys: Keys) -> Vec<Bbl> {
+/// The lots that are asked for beside buildings.
+fn lots_of(keys: Keys) -> Vec<Bbl> {
     match keys {
-        Keys::Lots { lots, .. } if !by_bin.unnamed_by.is_empty() => lots,
+        Keys::Lots { lots, .. } => lots,
         _ => Vec::new(),
     }
 }
@@ -123,8 +131,12 @@ async fn stands_alone(
     if !subject.lot_bins.is_empty() {
         return Ok(subject.lot_bins.iter().all(|other| *other == bin));
     }
-    if let Some(buildings) = subject.buildings_on_lot {
-        return Ok(buildings <= 1);
+    // A greater number may count garages: the footprints say which they are.
+    if subject
+        .buildings_on_lot
+        .is_some_and(|buildings| buildings <= 1)
+    {
+        return Ok(true);
     }
     let Some(bbl) = subject.bbl else {
         return Ok(false);

@@ -8,8 +8,13 @@ use crate::catalogue::spec::{Form, LiteralType, Part};
 /// The keys a query is made of.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Keys {
-    /// Buildings, and the lots whose rows without a building can be no other building's.
-    Bins { bins: Vec<Bin>, unnamed: Vec<Bbl> },
+    /// Buildings, and lots that are asked for beside them.
+    Bins {
+        bins: Vec<Bin>,
+        lots: Vec<Bbl>,
+        /// Whether every row of the lots is asked for; else those that name no building.
+        whole: bool,
+    },
     /// Rows of the lots that name no building.
     Unnamed(Vec<Bbl>),
     Lots {
@@ -22,8 +27,11 @@ pub(crate) enum Keys {
 
 impl Keys {
     pub(crate) const fn bins(bins: Vec<Bin>) -> Self {
-        let unnamed = Vec::new();
-        Self::Bins { bins, unnamed }
+        Self::Bins {
+            bins,
+            lots: Vec::new(),
+            whole: false,
+        }
     }
 
     pub(crate) const fn lots(lots: Vec<Bbl>) -> Self {
@@ -37,13 +45,14 @@ impl Keys {
     /// The keys in parts that one request can carry.
     pub(crate) fn in_parts(&self) -> Vec<Self> {
         match self {
-            Self::Bins { bins, unnamed } => bins
+            Self::Bins { bins, lots, whole } => bins
                 .chunks(Condition::MAX_IN)
                 .enumerate()
                 .map(|(at, part)| Self::Bins {
                     bins: part.to_vec(),
                     // Asked for once, or they would count with every part.
-                    unnamed: if at == 0 { unnamed.clone() } else { Vec::new() },
+                    lots: if at == 0 { lots.clone() } else { Vec::new() },
+                    whole: *whole,
                 })
                 .collect(),
             Self::Unnamed(_) | Self::Lots { .. } => vec![self.clone()],
@@ -77,8 +86,10 @@ pub(crate) struct KeyColumn {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct MatchRule {
     pub(crate) columns: Vec<KeyColumn>,
-    /// How the lot is asked for rows that lack the BIN; empty where rows have it.
-    pub(crate) unnamed_by: Vec<KeyColumn>,
+    /// How the lot is asked for beside the BIN; empty where the source has no such way.
+    pub(crate) by_lot: Vec<KeyColumn>,
+    /// Whether rows may lack the BIN.
+    pub(crate) gaps: bool,
 }
 
 impl MatchRule {
@@ -90,7 +101,7 @@ impl MatchRule {
     /// The ways to write the key: a bit is a column that is written with the other type than the catalogue states. As
     /// stated first, then with as few changes as can be.
     pub(crate) fn writings(&self) -> Vec<u8> {
-        let columns = self.columns.len() + self.unnamed_by.len();
+        let columns = self.columns.len() + self.by_lot.len();
         let columns = u32::try_from(columns).unwrap_or(u32::MAX).min(7);
         let mut all: Vec<u8> = (0..1 << columns).collect();
         all.sort_by_key(|writing| writing.count_ones());
@@ -101,14 +112,19 @@ impl MatchRule {
     pub(crate) fn condition(&self, keys: &Keys, writing: u8) -> Option<Condition> {
         let other = |at: usize| writing & 1_u8.checked_shl(at as u32).unwrap_or(0) != 0;
         match keys {
-            Keys::Bins { bins, unnamed } if self.by_bin() => {
+            Keys::Bins { bins, lots, whole } if self.by_bin() => {
                 let [part] = self.columns.as_slice() else {
                     return None;
                 };
                 let values = bins.iter().flat_map(|bin| part.bin(*bin, other(0)));
                 let named = part.holds(values.collect())?;
-                Some(match self.unnamed(unnamed, other) {
-                    Some(unnamed) => named.or(unnamed),
+                let beside = if *whole {
+                    of_lots(&self.by_lot, lots, |at| other(at + 1))
+                } else {
+                    self.unnamed(lots, other)
+                };
+                Some(match beside {
+                    Some(beside) => named.or(beside),
                     None => named,
                 })
             }
@@ -132,7 +148,7 @@ impl MatchRule {
             }
         }
         let placeholder = Condition::any_of(bin.column.clone(), placeholders)?;
-        let on_lots = of_lots(&self.unnamed_by, lots, |at| other(at + 1))?;
+        let on_lots = of_lots(&self.by_lot, lots, |at| other(at + 1))?;
         Some(on_lots.and(Condition::Null(bin.column.clone()).or(placeholder)))
     }
 

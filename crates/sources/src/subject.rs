@@ -14,7 +14,7 @@ pub struct Subject {
     /// Every building on the lot, where that is known; empty where it is not. Sources that know buildings only ask by
     /// these when `bin` is `None`.
     pub lot_bins: Vec<Bin>,
-    /// How many buildings stand on the lot, where only the number is known.
+    /// How many buildings stand on the lot, where only the number is known. Garages may be among them.
     pub buildings_on_lot: Option<u32>,
     /// Canonical house number.
     pub house_number: Option<String>,

@@ -153,6 +153,13 @@ impl Checker<'_> {
         if rules.is_empty() && raw.module.is_none() {
             return self.fault("match", "a source without a module needs a way to be asked");
         }
+        let mut key_columns = rules.iter().flat_map(|rule| &rule.columns);
+        if raw.lot == LotKind::Building && key_columns.any(|column| column.listed) {
+            return self.fault(
+                "match",
+                "a list is looked through for one kind of key: no lot = \"building\"",
+            );
+        }
         let order = self.order(&raw.order, raw.fetch, &shape)?;
         let row_key = raw
             .row_key

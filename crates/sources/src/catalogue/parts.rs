@@ -19,7 +19,7 @@ use crate::{
 };
 
 impl Checker<'_> {
-    /// The ways to ask, in order. One whose BIN has gaps also knows how the lot is asked.
+    /// The ways to ask, in order. One by BIN also knows how the lot is asked.
     pub(super) fn rules(
         &self,
         raw: &[RawMatch],
@@ -34,12 +34,14 @@ impl Checker<'_> {
         let by_lot = rules
             .iter()
             .find(|rule| !rule.by_bin())
-            .map(|rule| rule.columns.clone());
-        for (at, (rule, raw)) in rules.iter_mut().zip(raw).enumerate() {
-            match &by_lot {
-                _ if !raw.gaps => {}
-                Some(lot) if rule.by_bin() => rule.unnamed_by.clone_from(lot),
-                _ => return self.fault(format!("match {}", at + 1), "gaps: of a BIN beside a lot"),
+            .map(|rule| rule.columns.clone())
+            .unwrap_or_default();
+        for (at, rule) in rules.iter_mut().enumerate() {
+            if rule.by_bin() {
+                rule.by_lot.clone_from(&by_lot);
+            }
+            if rule.gaps && rule.by_lot.is_empty() {
+                return self.fault(format!("match {}", at + 1), "gaps: of a BIN beside a lot");
             }
         }
         Ok(rules)
@@ -105,7 +107,8 @@ impl Checker<'_> {
             .collect::<Result<Vec<_>, _>>()?;
         Ok(MatchRule {
             columns,
-            unnamed_by: Vec::new(),
+            by_lot: Vec::new(),
+            gaps: raw.gaps,
         })
     }
 

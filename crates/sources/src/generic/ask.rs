@@ -32,10 +32,16 @@ impl SodaSource {
         writings.retain(|writing| *writing != last);
         writings.insert(0, last);
         let mut refused = Failure::Drift("no condition for the keys");
+        let mut tried: Vec<Condition> = Vec::new();
         for writing in writings {
             let Some(condition) = rule.condition(keys, writing) else {
                 continue;
             };
+            // Columns that these keys are not asked by change nothing.
+            if tried.contains(&condition) {
+                continue;
+            }
+            tried.push(condition.clone());
             let condition = self.narrowed(condition);
             let answer = match how {
                 Ask::Newest => {

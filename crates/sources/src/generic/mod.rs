@@ -11,7 +11,7 @@ use std::{
 
 use async_trait::async_trait;
 use brownstone_domain::{MatchedBy, Record, SourceData, SourceEntry, SourceStatus};
-use brownstone_soda::{Rows, SodaError};
+use brownstone_soda::{Row, Rows, SodaError};
 use serde_json::value::RawValue;
 use time::Date;
 use tokio::time::Instant;
@@ -255,8 +255,16 @@ impl SodaSource {
         deadline: Instant,
     ) -> Result<(Rows, HashSet<String>), Failure> {
         let mut rows = Rows::default();
-        for part in keys.in_parts() {
-            let (more, _) = self.ask(rule, &part, Ask::All { most }, deadline).await?;
+        let mut seen: HashSet<BTreeMap<String, String>> = HashSet::new();
+        let parts = keys.in_parts();
+        let several = parts.len() > 1;
+        for part in parts {
+            let (mut more, _) = self.ask(rule, &part, Ask::All { most }, deadline).await?;
+            if several {
+                // What a row says decides which parts it is in: one like a row of an earlier part came with that part.
+                more.rows.retain(|row| !seen.contains(&content(row)));
+                seen.extend(more.rows.iter().map(content));
+            }
             rows.fields = rows.fields.or(more.fields);
             rows.rows.extend(more.rows);
         }
@@ -464,6 +472,13 @@ pub(crate) fn source_data(
         stale,
         summary: gathered.summary,
     }
+}
+
+/// A row's values, as published.
+fn content(row: &Row) -> BTreeMap<String, String> {
+    row.iter()
+        .map(|(name, value)| (name.clone(), value.get().to_owned()))
+        .collect()
 }
 
 /// Columns the catalogue knows and the publisher's header does not name.

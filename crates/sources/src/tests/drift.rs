@@ -316,6 +316,16 @@ fn faults_of_the_catalogue_name_file_and_field() {
 }
 
 #[test]
+fn a_list_is_not_looked_through_for_a_condominiums_buildings_and_lots() {
+    let error = faulty(|text| {
+        text.replacen("lot =", "fetch = \"all\"\nlot =", 1)
+            .replacen("part = \"bin\"", "part = \"bin\", listed = true", 1)
+    });
+    let error = error.to_string();
+    assert!(error.starts_with("nyc_ecb.toml: match: "), "{error}");
+}
+
+#[test]
 fn an_unknown_module_is_refused() {
     let (soda, _) = fixture("nyc_ecb");
     let shared = Arc::new(Shared::new(deps(&soda, Arc::new(Fixed(None)))));

@@ -1,20 +1,21 @@
 //! Rows that name a lot and no building, and the lots a condominium is filed under.
 
-use std::sync::Arc;
+use std::{collections::HashSet, sync::Arc};
 
 use brownstone_domain::{Borough, SourceStatus};
 use brownstone_soda::SodaError;
 use serde_json::{Map, Value, json};
 
 use super::{
-    FakeSoda, ask, ask_ok, bbl, bin,
-    fake::{Fault, Table},
-    fixtures::fixture,
+    FakeSoda, ask, ask_ok, bbl, bin, empire,
+    fake::{Fault, Table, fake},
+    fixtures::{fixture, load},
     lots::footprints,
+    registry,
     traps_property::bridge,
 };
 use crate::{
-    Subject,
+    Deadlines, Subject,
     catalogue::{FILES, parse},
 };
 
@@ -23,7 +24,7 @@ fn with_gaps() -> Vec<(&'static str, String)> {
     FILES
         .iter()
         .map(|(key, text)| (*key, parse(&format!("{key}.toml"), text).unwrap()))
-        .filter(|(_, entry)| entry.rules.iter().any(|rule| !rule.unnamed_by.is_empty()))
+        .filter(|(_, entry)| entry.rules.iter().any(|rule| rule.gaps))
         .map(|(key, entry)| (key, entry.dataset.to_string()))
         .collect()
 }
@@ -152,24 +153,86 @@ async fn whether_a_building_stands_alone_is_the_footprints_to_say() {
     };
     let lot = "1008350041";
     let own = ("1015862", lot, lot, "2100");
-    for (standing, matched_by) in [
-        (vec![own, ("1015999", lot, lot, "5110")], "bin"),
-        (vec![own, ("1015999", lot, lot, "2100")], "bbl"),
-    ] {
-        soda.put("5zhs-2jue", footprints(&standing));
-        let data = ask_ok(key, &soda, &unsure).await;
-        assert_eq!(data["matched_by"], matched_by);
-        assert_eq!(data["record_count"], 2);
+    // A number may count a garage, too.
+    for buildings_on_lot in [None, Some(2)] {
+        let unsure = Subject {
+            buildings_on_lot,
+            ..unsure.clone()
+        };
+        for (standing, matched_by) in [
+            (vec![own, ("1015999", lot, lot, "5110")], "bin"),
+            (vec![own, ("1015999", lot, lot, "2100")], "bbl"),
+        ] {
+            soda.put("5zhs-2jue", footprints(&standing));
+            let data = ask_ok(key, &soda, &unsure).await;
+            assert_eq!(data["matched_by"], matched_by, "{buildings_on_lot:?}");
+            assert_eq!(data["record_count"], 2, "{buildings_on_lot:?}");
+        }
+        soda.fail("5zhs-2jue", Fault::Error(SodaError::Throttled));
+        let entry = ask(key, &soda, &unsure).await;
+        assert_eq!(entry.status(), SourceStatus::Error, "{buildings_on_lot:?}");
+        soda.heal();
     }
+    // One needs no footprints.
     soda.fail("5zhs-2jue", Fault::Error(SodaError::Throttled));
-    let entry = ask(key, &soda, &unsure).await;
-    assert_eq!(entry.status(), SourceStatus::Error);
-    // A number is enough.
     let counted = Subject {
         buildings_on_lot: Some(1),
         ..unsure
     };
     assert_eq!(ask_ok(key, &soda, &counted).await["matched_by"], "bin");
+}
+
+/// 1279 37 STREET, Brooklyn: a house and its garage, which a number makes two buildings.
+#[tokio::test]
+async fn a_garage_takes_no_rows_from_its_house() {
+    let lot = "1008350041";
+    for (key, dataset) in with_gaps() {
+        let (soda, subject) = fixture(key);
+        let before = ask_ok(key, &soda, &subject).await;
+        soda.edit(&dataset, |table| {
+            let mut row = table.rows[0].clone();
+            row.remove("bin");
+            table.rows.push(row);
+        });
+        soda.put(
+            "5zhs-2jue",
+            footprints(&[("1015862", lot, lot, "2100"), ("1015999", lot, lot, "5110")]),
+        );
+        let counted = Subject {
+            lot_bins: Vec::new(),
+            buildings_on_lot: Some(2),
+            ..subject
+        };
+        let after = ask_ok(key, &soda, &counted).await;
+        let count = |data: &Value| data["record_count"].as_u64().unwrap();
+        assert_eq!(count(&after), count(&before) + 1, "{key}");
+        assert_eq!(after["matched_by"], "bin", "{key}");
+    }
+}
+
+/// The sources of a report share the answer.
+#[tokio::test]
+async fn the_footprints_of_a_lot_are_asked_for_once() {
+    let soda = fake();
+    for (key, _) in with_gaps() {
+        load(key, &soda);
+    }
+    let lot = "1008350041";
+    soda.put("5zhs-2jue", footprints(&[("1015862", lot, lot, "2100")]));
+    let subject = Subject {
+        lot_bins: Vec::new(),
+        buildings_on_lot: Some(2),
+        ..empire()
+    };
+    let keys: HashSet<String> = with_gaps()
+        .into_iter()
+        .map(|(key, _)| key.to_owned())
+        .collect();
+    let entries = registry(&soda)
+        .assemble(Arc::new(subject), Some(&keys), Deadlines::default())
+        .await;
+    assert_eq!(entries.len(), keys.len());
+    assert_eq!(soda.asked_of("5zhs-2jue").len(), 1);
 }
 
 /// The departments file a condominium under its billing lot or under a lot it was built on.
@@ -200,8 +263,7 @@ async fn a_condominium_is_asked_for_by_its_billing_and_its_base_lots() {
 }
 
 /// Billing lot 7501 on lots 1 and 9; another condominium on lot 1, too.
-fn shared_lot() -> (Arc<FakeSoda>, Subject) {
-    let (soda, _) = fixture("nyc_hpd_violations");
+fn two_condominiums(soda: &FakeSoda) -> Subject {
     let row = |base: &str, condo: &str, billing: &str| json!({"condo_base_bbl": base, "condo_key": condo, "condo_billing_bbl": billing});
     soda.put(
         "p8u6-a6it",
@@ -214,6 +276,12 @@ fn shared_lot() -> (Arc<FakeSoda>, Subject) {
             &[],
         ),
     );
+    Subject::of(Some(bbl("1000477501")), None, Borough::Manhattan)
+}
+
+fn shared_lot() -> (Arc<FakeSoda>, Subject) {
+    let (soda, _) = fixture("nyc_hpd_violations");
+    let condominium = two_condominiums(&soda);
     let rows = [
         (Some("1001026"), "1000470001"),
         // The other condominium's.
@@ -229,8 +297,24 @@ fn shared_lot() -> (Arc<FakeSoda>, Subject) {
             row.insert("bbl".into(), json!(bbl));
         }
     });
-    let condominium = Subject::of(Some(bbl("1000477501")), None, Borough::Manhattan);
     (soda, condominium)
+}
+
+/// `row` as one of another building and another lot of block 47.
+fn filed(row: &Map<String, Value>, bin: &str, lot: u16) -> Map<String, Value> {
+    let mut filed = row.clone();
+    for (column, text) in [
+        ("bin", bin.to_owned()),
+        ("bin__", bin.to_owned()),
+        ("bbl", format!("100047{lot:04}")),
+        ("block", "00047".to_owned()),
+        ("lot", format!("{lot:05}")),
+    ] {
+        if let Some(value) = filed.get_mut(column) {
+            *value = json!(text);
+        }
+    }
+    filed
 }
 
 #[tokio::test]
@@ -255,4 +339,68 @@ async fn where_no_building_is_known_a_lot_of_two_condominiums_is_not_asked_for()
     let data = ask_ok("nyc_hpd_violations", &soda, &condominium).await;
     assert_eq!(data["matched_by"], "bbl");
     assert_eq!(data["record_count"], 1);
+}
+
+/// What is filed under lots that are its own is its own, whichever building it names; once, where that is its own, too.
+#[tokio::test]
+async fn beside_its_buildings_a_condominiums_own_lots_are_asked_for() {
+    let rows = [
+        ("1001026", 1),
+        ("1001026", 7501),
+        ("1000000", 7501),
+        // No longer drawn.
+        ("1001999", 9),
+        // The other condominium's.
+        ("1009999", 1),
+        // Either's.
+        ("1000000", 1),
+    ];
+    for (key, dataset) in [
+        ("nyc_ecb", "6bgk-3dad"),
+        ("nyc_hpd_complaints", "ygpa-z7cr"),
+        ("nyc_dob_jobs", "ic3t-wcy2"),
+        ("nyc_hpd_violations", "wvxf-dwi5"),
+    ] {
+        let (soda, _) = fixture(key);
+        let condominium = two_condominiums(&soda);
+        soda.put(
+            "5zhs-2jue",
+            footprints(&[("1001026", "1000470001", "1000477501", "2100")]),
+        );
+        soda.edit(dataset, |table| {
+            let first = table.rows[0].clone();
+            table.rows = rows
+                .iter()
+                .map(|(bin, lot)| filed(&first, bin, *lot))
+                .collect();
+        });
+        let data = ask_ok(key, &soda, &condominium).await;
+        assert_eq!(data["record_count"], 4, "{key}");
+        assert_eq!(data["matched_by"], "bin", "{key}");
+    }
+}
+
+/// A request names some of the buildings, and one of the requests their lots: a row may meet two of them.
+#[tokio::test]
+async fn rows_of_hundreds_of_buildings_and_their_lots_count_once() {
+    let (soda, _) = fixture("nyc_dob_jobs");
+    let condominium = two_condominiums(&soda);
+    let bins: Vec<String> = (0..450).map(|at| format!("10{at:05}")).collect();
+    soda.edit("ic3t-wcy2", |table| {
+        let first = table.rows[0].clone();
+        // Two rows that say the same are two.
+        table.rows = bins
+            .iter()
+            .zip([7501, 1].into_iter().cycle())
+            .flat_map(|(bin, lot)| [filed(&first, bin, lot), filed(&first, bin, lot)])
+            .chain([filed(&first, "1000000", 9)])
+            .collect();
+    });
+    let condominium = Subject {
+        lot_bins: bins.iter().skip(1).map(|text| bin(text)).collect(),
+        ..condominium
+    };
+    let data = ask_ok("nyc_dob_jobs", &soda, &condominium).await;
+    assert_eq!(data["record_count"], 901);
+    assert!(soda.asked_of("ic3t-wcy2").len() > 1, "in parts");
 }
