@@ -165,6 +165,13 @@ impl Listings {
         self.areas.load_full()
     }
 
+    /// Whether the present licence covers a listing: its ZIP, and whose feed it came from.
+    fn may_show(&self, listing: &Listing) -> bool {
+        let ours = |feed| listing.sources.contains_key(feed);
+        listing.zip_code.is_some_and(|zip| self.is_entitled_to(zip))
+            && self.source_name().is_some_and(ours)
+    }
+
     /// Takes up what was scanned elsewhere since the last look: by another instance, or by a command. Returns how many
     /// areas were swapped in. What was scanned under a licence that has ended stays in storage, and out of the index.
     ///
@@ -180,7 +187,11 @@ impl Listings {
                 .is_none_or(|version| *version < area.version)
             {
                 let known = self.store.known(area.zip).await?;
-                let rows: Vec<_> = known.into_iter().map(|known| known.row).collect();
+                let rows: Vec<_> = known
+                    .into_iter()
+                    .map(|known| known.row)
+                    .filter(|row| self.may_show(&row.listing))
+                    .collect();
                 snapshots.push(Snapshot::new(area.zip, area.version, &rows));
             }
         }
@@ -364,7 +375,7 @@ impl Listings {
         Ok(found.map(|listing| shown(listing, today)).collect())
     }
 
-    /// Every listing in a building, past ones too, newest first.
+    /// Every listing in a building that the licence covers, past ones too, newest first.
     ///
     /// # Errors
     /// When storage does not answer.
@@ -377,6 +388,7 @@ impl Listings {
         let known = self.store.in_building(bbl, bin).await?;
         let mut listings: Vec<Listing> = known
             .into_iter()
+            .filter(|known| self.may_show(&known.row.listing))
             .map(|known| shown(known.row.listing, today))
             .collect();
         listings.sort_by(|a, b| {

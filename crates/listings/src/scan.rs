@@ -114,12 +114,20 @@ impl Scanner {
         let mut report = ScanReport::default();
         let scan = self.read(zip, within, &mut report).await?;
         let mut known = self.store.known(zip).await?;
-        let baseline = !self
+        let before = known.len();
+        // Of another feed's listings this one says nothing, and the first scan by it is a baseline of its own.
+        known.retain(|known| {
+            let sources = &known.row.listing.sources;
+            sources.contains_key(self.feed.name())
+        });
+        let changed_feed = known.is_empty() && before > 0;
+        let scanned = self
             .store
             .areas()
             .await?
             .iter()
             .any(|area| area.zip == zip && area.first_snapshot_at.is_some());
+        let baseline = changed_feed || !scanned;
         let staged = self.store.staged(zip, scan.id).await?;
         let (withheld, staged, count) = self.without_withheld(staged);
         report.withheld = count;

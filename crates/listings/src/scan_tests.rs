@@ -358,6 +358,76 @@ async fn a_listing_without_its_address_is_shown_and_found_in_no_building() {
     assert_eq!(bench.store.in_building(None, bin).await.unwrap().len(), 1);
 }
 
+/// A listing of a feed that is not asked any more.
+fn of_another_feed(number: u64) -> Row {
+    let mut row = row(number);
+    let source = row.listing.sources.remove("reso").unwrap();
+    row.listing.sources.insert("rentcast".into(), source);
+    row
+}
+
+#[tokio::test]
+async fn the_first_scan_by_another_feed_is_a_baseline_and_ends_none_of_the_listings_before() {
+    let bench = bench();
+    bench
+        .scan((10..13).map(of_another_feed).collect())
+        .await
+        .unwrap();
+    for day in 0..4 {
+        bench.clock.advance(time::Duration::DAY);
+        bench.scan((0..2).map(row).collect()).await.unwrap();
+        assert_eq!(bench.shown(), 2, "day {day}");
+    }
+    assert!(bench.events().await.is_empty());
+    bench.scan((0..3).map(row).collect()).await.unwrap();
+    let events = bench.events().await;
+    assert_eq!(events.len(), 1, "{events:?}");
+    assert_eq!(events[0].0, ListingEventType::NewListing);
+}
+
+#[tokio::test]
+async fn what_the_licence_does_not_cover_is_not_shown_in_its_building_either() {
+    let bench = bench();
+    let bin = row(1).listing.bin;
+    let (mut elsewhere, mut before) = (row(2), of_another_feed(3));
+    (elsewhere.listing.bin, before.listing.bin) = (bin, bin);
+    let other: Zip = "10002".parse().unwrap();
+    elsewhere.listing.zip_code = Some(other);
+    bench.scan([row(1), before].into()).await.unwrap();
+    *bench.script.rows.lock().unwrap() = vec![elsewhere];
+    let within = Duration::from_secs(1);
+    bench.scanner.scan(other, within).await.unwrap();
+    let licensed = |areas: &str| {
+        let entitled = crate::Entitlement::parse(areas).unwrap();
+        let scanner = Scanner::new(
+            Arc::<Script>::clone(&bench.script),
+            Arc::<MemoryListings>::clone(&bench.store),
+            Arc::new(Nowhere),
+            Arc::default(),
+            Arc::<ManualClock>::clone(&bench.clock),
+        );
+        crate::Listings::new(
+            Arc::default(),
+            Arc::<MemoryListings>::clone(&bench.store),
+            Arc::<ManualClock>::clone(&bench.clock),
+            Some((scanner, entitled)),
+        )
+    };
+    for (areas, shown) in [("10001,10002", vec!["M-1", "M-2"]), ("10001", vec!["M-1"])] {
+        let listings = licensed(areas);
+        let mut found: Vec<String> = (listings.history(None, bin).await.unwrap())
+            .into_iter()
+            .map(|listing| listing.source_listing_id)
+            .collect();
+        found.sort();
+        assert_eq!(found, shown, "{areas}");
+        listings.refresh().await.unwrap();
+        let index = listings.index();
+        assert_eq!(index.count(zip()), Some(1), "{areas}");
+        assert_eq!(index.count(other).is_some(), areas.contains("10002"));
+    }
+}
+
 #[tokio::test]
 async fn a_question_says_how_it_was_answered() {
     use brownstone_domain::SourceStatus::{Error, Gated, NotFound, Ok};

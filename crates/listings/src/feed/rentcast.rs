@@ -162,14 +162,13 @@ impl ListingFeed for RentCast {
     }
 }
 
-/// Whether RentCast says that nothing fits: a 404 in the form of its own errors. A proxy's or a wrong address's is another
-/// one, and taken for an empty area it would take every listing off the market.
+/// Whether RentCast says that nothing fits: a 404 in the form of its own errors, whose code is two words with a slash. A proxy's or a
+/// wrong address's is another one, and taken for an empty area it would take every listing off the market.
 fn says_none(answer: &Response) -> bool {
-    let text =
-        |error: &Value, field: &str| error[field].as_str().is_some_and(|text| !text.is_empty());
     answer.status == 404
         && serde_json::from_slice::<Value>(&answer.body).is_ok_and(|error| {
-            error["status"] == 404 && text(&error, "error") && text(&error, "message")
+            let text = |field: &str| error[field].as_str().unwrap_or_default();
+            error["status"] == 404 && text("error").contains('/') && !text("message").is_empty()
         })
 }
 
@@ -351,6 +350,7 @@ mod tests {
             r#"{"message": "Not Found"}"#,
             r#"{"message": "no Route matched with those values"}"#,
             r#"{"status": 404, "error": "resource/not-found"}"#,
+            r#"{"status": 404, "error": "Not Found", "message": "No message available", "path": "/v1"}"#,
             r#"{"status": 500, "error": "server/error", "message": "Later."}"#,
             r#"{"code": "dataset.missing", "error": true, "message": "Not found"}"#,
         ] {
