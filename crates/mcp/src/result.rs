@@ -19,8 +19,11 @@ const COPIES: usize = MAX_RESULT_BYTES - 2 * 1024;
 /// The longest text that stays when room is short.
 const SHORT_TEXT: usize = 200;
 
-/// The longest list of plain values that stays in a record which is too large by itself.
+/// The longest list that stays in a record which is too large by itself.
 const SHORT_LIST: usize = 5;
+
+/// The longest link that stays in such a record: a part of one leads nowhere.
+const SHORT_LINK: usize = 2_048;
 
 /// A success: the envelope of the REST answer, records left out where it would be too large.
 ///
@@ -103,10 +106,8 @@ fn fitted(spec: &OperationSpec, data: Value, meta: &Value) -> Value {
         Operation::GetListingUpdates => Some("truncated"),
         _ => None,
     };
-    if goes_on.is_some() {
-        for list in &mut lists {
-            list.slim(room);
-        }
+    for list in &mut lists {
+        list.slim(room);
     }
     match spec.operation {
         Operation::GetListingUpdates => deal_in_order(&mut lists, &mut room),
@@ -125,11 +126,9 @@ fn fitted(spec: &OperationSpec, data: Value, meta: &Value) -> Value {
 
 fn note(spec: &OperationSpec, data: &Value) -> String {
     let next = match spec.operation {
-        Operation::SearchListings => {
-            " The next page begins at offset plus the results here; a listing too large by itself has its longest texts and lists cut."
-        }
+        Operation::SearchListings => " The next page begins at offset plus the results here.",
         Operation::GetListingUpdates => {
-            " Go on with after_event_id, the greatest event_id that is here; an event too large by itself has its longest texts and lists cut."
+            " Go on with after_event_id, the greatest event_id that is here."
         }
         _ => "",
     };
@@ -138,7 +137,7 @@ fn note(spec: &OperationSpec, data: &Value) -> String {
         .map(|path| format!(" and the page {path} has it"))
         .unwrap_or_default();
     format!(
-        "Records were left out to fit {MAX_RESULT_BYTES} bytes; beside each list that was cut, a key ending in _shown says how many are here. {} {} returns the whole result{page}.{next}",
+        "Records were left out to fit {MAX_RESULT_BYTES} bytes; beside each list that was cut, a key ending in _shown says how many are here; a record too large by itself has its long texts, lists and links cut. {} {} returns the whole result{page}.{next}",
         spec.method.as_str(),
         spec.path
     )
@@ -159,7 +158,8 @@ impl List {
         self.shown.len() < self.of
     }
 
-    /// Shortens each record that would not fit into `room` by itself: a caller who goes on would come back to it for ever.
+    /// Shortens each record that would not fit into `room` by itself: it would hide those after it, and a caller who goes on would come back to it
+    /// for ever.
     fn slim(&mut self, room: usize) {
         let fitting = |mut record: Value| {
             if cost(&record) + 2 > room {
@@ -190,9 +190,21 @@ impl List {
     }
 }
 
-/// Leaves of each long text its beginning, and of each long list of plain values its first ones.
+/// Whether a text is a link.
+fn is_link(text: &str) -> bool {
+    text.starts_with("https://") || text.starts_with("http://")
+}
+
+fn is_long_link(value: &Value) -> bool {
+    value
+        .as_str()
+        .is_some_and(|text| is_link(text) && text.len() > SHORT_LINK)
+}
+
+/// Leaves of each long text its beginning and of each long list its first ones; a link stays whole or goes.
 fn slim(value: &mut Value) {
     match value {
+        Value::String(text) if is_link(text) => {}
         Value::String(text) => {
             if let Some((end, _)) = text.char_indices().nth(SHORT_TEXT) {
                 text.truncate(end);
@@ -200,12 +212,19 @@ fn slim(value: &mut Value) {
             }
         }
         Value::Array(items) => {
-            if items.iter().all(|item| !item.is_object()) {
-                items.truncate(SHORT_LIST);
-            }
+            items.retain(|item| !is_long_link(item));
+            items.truncate(SHORT_LIST);
             items.iter_mut().for_each(slim);
         }
-        Value::Object(object) => object.values_mut().for_each(slim),
+        Value::Object(object) => {
+            for inner in object.values_mut() {
+                if is_long_link(inner) {
+                    *inner = Value::Null;
+                } else {
+                    slim(inner);
+                }
+            }
+        }
         _ => {}
     }
 }
@@ -440,6 +459,33 @@ mod tests {
         assert!(description.starts_with("bright ") && description.ends_with('…'));
         assert_eq!(shown[1], small);
         assert_eq!(fitted["data"]["has_more"], json!(false));
+        assert!(size(&fitted) <= MAX_RESULT_BYTES, "{}", size(&fitted));
+    }
+
+    #[test]
+    fn a_rental_too_large_for_a_result_hides_no_other_and_keeps_its_links_whole() {
+        let link =
+            |n: usize, width: usize| format!("https://photos.example/{n}?s={}", "x".repeat(width));
+        let photos: Vec<String> = (0..50)
+            .map(|n| link(n, if n == 1 { 3_000 } else { 450 }))
+            .collect();
+        let visits: Vec<Value> = (0..50)
+            .map(|_| json!({"start_time": "s".repeat(400), "end_time": "e".repeat(400)}))
+            .collect();
+        let large = json!({"listing_key": 1, "listing_url": link(0, 5_000), "photo_urls": photos, "open_houses": visits});
+        let small: Vec<Value> = (2..16).map(|n| json!({"listing_key": n})).collect();
+        let rentals: Vec<Value> = std::iter::once(large).chain(small.clone()).collect();
+        let data = json!({"rentals": rentals, "rental_count": 15});
+        let fitted = fitted(Operation::GetRentalEstimates.spec(), data, &meta());
+        let shown = fitted["data"]["rentals"].as_array().unwrap();
+        assert_eq!(shown[1..], small[..]);
+        assert_eq!(shown[0]["listing_url"], Value::Null);
+        let kept: Vec<String> = [0, 2, 3, 4, 5].map(|n| link(n, 450)).into();
+        assert_eq!(shown[0]["photo_urls"], json!(kept));
+        assert_eq!(
+            shown[0]["open_houses"].as_array().unwrap().len(),
+            SHORT_LIST
+        );
         assert!(size(&fitted) <= MAX_RESULT_BYTES, "{}", size(&fitted));
     }
 
