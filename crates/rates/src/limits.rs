@@ -17,8 +17,9 @@ const COUNTIES: [(Borough, &str); 5] = [
     (Borough::StatenIsland, "Richmond"),
 ];
 
-/// Which borough the post office's three-digit areas belong to. Of 110 only some ZIPs are the city's.
-const ZIP_AREAS: [(&str, Borough); 9] = [
+/// Which borough the post office's three-digit areas belong to, and Central Park's own ZIP. Of 110 only some ZIPs are the city's.
+const ZIP_AREAS: [(&str, Borough); 10] = [
+    ("00083", Borough::Manhattan),
     ("100", Borough::Manhattan),
     ("101", Borough::Manhattan),
     ("102", Borough::Manhattan),
@@ -30,10 +31,10 @@ const ZIP_AREAS: [(&str, Borough); 9] = [
     ("114", Borough::Queens),
 ];
 
-/// ZIPs of the city outside those areas: the Rockaways, and Queens along the county line.
-const OTHER_ZIPS: [&str; 11] = [
-    "11001", "11004", "11005", "11040", "11690", "11691", "11692", "11693", "11694", "11695",
-    "11697",
+/// ZIPs of the city outside those areas: the Rockaways, and Queens along the county line, some of it mostly the next county's.
+const OTHER_ZIPS: [&str; 13] = [
+    "11001", "11003", "11004", "11005", "11040", "11096", "11690", "11691", "11692", "11693",
+    "11694", "11695", "11697",
 ];
 
 /// A table of limits that cannot be used. The text is for the operator.
@@ -275,8 +276,8 @@ mod tests {
             let borough = borough_of(zip.parse().unwrap());
             assert_eq!(borough, Some(Borough::Queens), "{zip}");
         }
-        // Inwood, in the next county, and one that nobody has.
-        assert_eq!(borough_of("11096".parse().unwrap()), None);
+        // Cedarhurst, in the next county, and one that nobody has.
+        assert_eq!(borough_of("11516".parse().unwrap()), None);
         assert_eq!(borough_of("11696".parse().unwrap()), None);
     }
 
