@@ -471,7 +471,7 @@ impl Inner {
         let counts = self
             .parts
             .usage
-            .usage(&call.caller.account, usage::first_day(now))
+            .usage(&call.caller.account, usage::first_day(&view))
             .await
             .map_err(Failure::internal)?;
         let usage = usage::usage(&call.caller, &view, &counts, now);

@@ -9,7 +9,7 @@ use brownstone_domain::{
 use brownstone_listings::{
     Area, Listings,
     index::shown,
-    store::{EventHead, EventQuery},
+    store::{EventHead, EventQuery, ListingStore, ListingStoreError},
 };
 use bytes::Bytes;
 use serde_json::{Map, Value};
@@ -29,8 +29,8 @@ const DEFAULT_WINDOW: Duration = Duration::hours(24);
 /// How old the last scan may be at a window's end: a day, and what a daily job may be late.
 const WATCHED: Duration = Duration::hours(26);
 
-/// Events of a window that are looked at, far above what a borough has in thirty days.
-const MOST_EVENTS: usize = 100_000;
+/// Events that are read at a time, far above what a borough has in thirty days.
+const AT_A_TIME: usize = 100_000;
 
 /// The greatest number that JSON's readers agree on.
 const MAX_EVENT_ID: i64 = 9_007_199_254_740_991;
@@ -211,6 +211,25 @@ fn coverage(
     }
 }
 
+/// All events of a query that are wanted, in their order, read some at a time.
+async fn heads(
+    store: &dyn ListingStore,
+    mut query: EventQuery,
+    at_a_time: usize,
+    wanted: impl Fn(&EventHead) -> bool,
+) -> Result<Vec<EventHead>, ListingStoreError> {
+    let mut heads = Vec::new();
+    loop {
+        let some = store.event_heads(&query, at_a_time).await?;
+        let more = some.len() == at_a_time;
+        query.after = some.last().map_or(query.after, |head| head.id);
+        heads.extend(some.into_iter().filter(&wanted));
+        if !more {
+            return Ok(heads);
+        }
+    }
+}
+
 /// An event as it is told on a day: the days on the market are the day's, as in a search.
 fn told(event: ListingUpdate, today: Date) -> ListingUpdate {
     ListingUpdate {
@@ -244,13 +263,10 @@ pub async fn answer(
         },
         after: request.after_event_id.unwrap_or(0),
     };
-    let heads: Vec<EventHead> = listings
-        .store()
-        .event_heads(&query, MOST_EVENTS)
-        .await?
-        .into_iter()
-        .filter(|head| wanted(request, head))
-        .collect();
+    let heads = heads(&**listings.store(), query, AT_A_TIME, |head| {
+        wanted(request, head)
+    })
+    .await?;
     let (counts, picked, truncated) = pick(&heads, request.limit);
     let events = match picked.as_slice() {
         [] => vec![],
@@ -376,11 +392,10 @@ mod tests {
         }
     }
 
-    #[test]
-    fn an_event_is_told_with_the_days_on_the_market_of_today() {
-        let row = brownstone_listings::made_up::row(1);
-        let event = ListingUpdate {
-            event_id: 1,
+    fn an_event(number: u64) -> ListingUpdate {
+        let row = brownstone_listings::made_up::row(number);
+        ListingUpdate {
+            event_id: 0,
             event_type: ListingEventType::NewListing,
             detected_at: NOW,
             occurred_on: None,
@@ -392,7 +407,46 @@ mod tests {
             current_status: row.listing.status,
             inferred: false,
             listing: row.listing,
+        }
+    }
+
+    #[tokio::test]
+    async fn no_event_is_missed_where_they_are_read_some_at_a_time() {
+        let store = brownstone_listings::memory::MemoryListings::default();
+        let area: Zip = "10001".parse().unwrap();
+        let open = store
+            .open_scan(area, "reso", NOW, NOW - Duration::DAY)
+            .await
+            .unwrap();
+        let finish = brownstone_listings::store::Finish {
+            events: (1..=5).map(an_event).collect(),
+            ..Default::default()
         };
+        store
+            .finish_scan(area, open.id, NOW, &finish)
+            .await
+            .unwrap();
+        let query = EventQuery {
+            zips: vec![area],
+            listing_type: ListingType::Sale,
+            from: NOW,
+            to: NOW + Duration::DAY,
+            after: 0,
+        };
+        let all = heads(&store, query.clone(), 100, |_| true).await.unwrap();
+        assert_eq!(all.len(), 5);
+        for at_a_time in 1..=6 {
+            let read = heads(&store, query.clone(), at_a_time, |_| true).await;
+            assert_eq!(read.unwrap(), all, "{at_a_time} at a time");
+        }
+        let last = all[4].id;
+        let only = heads(&store, query, 2, |head| head.id == last).await;
+        assert_eq!(only.unwrap(), all[4..]);
+    }
+
+    #[test]
+    fn an_event_is_told_with_the_days_on_the_market_of_today() {
+        let event = an_event(1);
         assert_eq!(event.listing.list_date, Some("2026-11-01".into()));
         let told = told(event, NOW.date());
         assert_eq!(told.listing.days_on_market, Some(27));

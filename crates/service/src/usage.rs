@@ -15,9 +15,9 @@ use time::{Date, Duration, OffsetDateTime};
 pub const HISTORY_DAYS: i64 = 30;
 
 /// The first day of the history.
-pub fn first_day(now: OffsetDateTime) -> Date {
+pub fn first_day(view: &View) -> Date {
     let back = Duration::days(HISTORY_DAYS - 1);
-    now.date().checked_sub(back).unwrap_or(Date::MIN)
+    day_of(view).checked_sub(back).unwrap_or(Date::MIN)
 }
 
 /// The UTC day whose budget these numbers are of.
@@ -32,14 +32,15 @@ fn add(counts: &mut Counts, more: &UsageCounts) {
     counts.units += more.units;
 }
 
-/// The answer, from the account's counters of the last 30 days.
+/// The answer, from the account's counters of the last 30 days. Today is the budget's: units are counted on its days, whatever the
+/// clock of this machine says.
 pub fn usage(
     caller: &Caller,
     view: &View,
     counters: &[(UsageKey, UsageCounts)],
     now: OffsetDateTime,
 ) -> Usage {
-    let today = now.date();
+    let today = day_of(view);
     let todays = || counters.iter().filter(|(key, _)| key.day == today);
     let sum = |wanted: &dyn Fn(&UsageKey) -> bool| {
         todays()
@@ -126,5 +127,84 @@ pub fn usage(
                 .map(|row| (row.name.to_owned(), row.cost.get()))
                 .collect(),
         ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use brownstone_accounts::{AccountId, CallerInfo, CallerKey, Environment, KeyId, Tier};
+    use brownstone_domain::{Limits, Operation};
+    use brownstone_quota::Record;
+    use time::macros::{date, datetime};
+
+    use super::*;
+
+    const ACCOUNT: &str = "acc";
+    const KEY: &str = "key";
+
+    fn caller() -> Caller {
+        Caller::from(CallerInfo {
+            account: AccountId::from(ACCOUNT),
+            tier: Tier::Pro,
+            limits: Limits::default(),
+            key: CallerKey {
+                id: KeyId::from(KEY),
+                name: "a key".to_owned(),
+                prefix: "svc_test_".to_owned(),
+                last_four: "abcd".to_owned(),
+            },
+            environment: Environment::Test,
+        })
+    }
+
+    fn counted(day: Date, counts: UsageCounts) -> (UsageKey, UsageCounts) {
+        let key = UsageKey {
+            account: AccountId::from(ACCOUNT),
+            day,
+            key: KeyId::from(KEY),
+            surface: Surface::Rest,
+            operation: Operation::LookupProperty,
+        };
+        (key, counts)
+    }
+
+    #[test]
+    fn today_is_the_day_of_the_budget_whatever_the_clock_says() {
+        let budget = date!(2026 - 11 - 28);
+        let midnight = budget.midnight().assume_utc().unix_timestamp();
+        let midnight_us = u64::try_from(midnight).unwrap() * 1_000_000;
+        let record = Record {
+            last_us: midnight_us,
+            day: brownstone_quota::record::day_of(midnight_us),
+            spent: 10,
+            ..Record::default()
+        };
+        let view = record.peek(midnight_us, Limits::default());
+        assert_eq!(day_of(&view), budget);
+        assert_eq!(first_day(&view), date!(2026 - 10 - 30));
+        let charged = |units| UsageCounts {
+            calls: 1,
+            units,
+            rate_limited: 1,
+            ..UsageCounts::default()
+        };
+        let counters = [
+            counted(date!(2026 - 11 - 27), charged(3)),
+            counted(budget, charged(10)),
+            counted(date!(2026 - 11 - 29), charged(7)),
+        ];
+        for now in [
+            datetime!(2026-11-27 23:59:59 UTC),
+            datetime!(2026-11-28 00:00 UTC),
+            datetime!(2026-11-29 00:00:01 UTC),
+        ] {
+            let usage = usage(&caller(), &view, &counters, now);
+            assert_eq!(usage.day.used, 10, "{now}");
+            for sums in [&usage.by_operation, &usage.by_surface, &usage.by_key] {
+                let units: u64 = sums.0.iter().map(|(_, counts)| counts.units).sum();
+                assert_eq!(units, 10, "{now}");
+            }
+            assert_eq!(usage.refused.rate_limited, 1, "{now}");
+        }
     }
 }

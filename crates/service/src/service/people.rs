@@ -35,7 +35,7 @@ impl Service {
         let now = parts.clock.now();
         let counts = parts
             .usage
-            .usage(&caller.account, usage::first_day(now))
+            .usage(&caller.account, usage::first_day(&view))
             .await
             .map_err(Failure::internal)?;
         Ok(usage::usage(caller, &view, &counts, now))
