@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use metrics::{Unit, describe_counter, describe_gauge, describe_histogram};
 
-use crate::{UpstreamError, client::Upstream};
+use crate::{Response, UpstreamError, client::Upstream};
 
 const REQUESTS: &str = "brownstone_upstream_requests_total";
 const SECONDS: &str = "brownstone_upstream_request_seconds";
@@ -16,7 +16,7 @@ pub fn describe() {
     describe_counter!(
         REQUESTS,
         Unit::Count,
-        "Requests to upstreams, retries within one request not counted, by upstream and outcome: ok (any status that will not pass), timeout, connect, cut, too_large, breaker_open, busy, status, refused."
+        "Requests to upstreams, retries within one request not counted, by upstream and outcome: ok (any status that will not pass but 401 and 403), denied (those), timeout, connect, cut, too_large, breaker_open, busy, status, refused."
     );
     describe_histogram!(
         SECONDS,
@@ -31,8 +31,17 @@ pub fn describe() {
     );
 }
 
-pub(crate) fn asked<T>(upstream: &str, outcome: &Result<T, UpstreamError>, took: Duration) {
-    let outcome = match outcome {
+pub(crate) fn asked(upstream: &str, outcome: &Result<Response, UpstreamError>, took: Duration) {
+    let name = upstream.to_owned();
+    let outcome = label(outcome);
+    metrics::counter!(REQUESTS, "upstream" => name.clone(), "outcome" => outcome).increment(1);
+    metrics::histogram!(SECONDS, "upstream" => name).record(took);
+}
+
+fn label(outcome: &Result<Response, UpstreamError>) -> &'static str {
+    match outcome {
+        // A licence or a key that ran out: an answer, and yet not what was asked for.
+        Ok(answer) if matches!(answer.status, 401 | 403) => "denied",
         Ok(_) => "ok",
         Err(UpstreamError::Timeout { .. }) => "timeout",
         Err(UpstreamError::Connect { .. }) => "connect",
@@ -42,10 +51,7 @@ pub(crate) fn asked<T>(upstream: &str, outcome: &Result<T, UpstreamError>, took:
         Err(UpstreamError::Busy { .. }) => "busy",
         Err(UpstreamError::Status { .. }) => "status",
         Err(UpstreamError::Refused { .. }) => "refused",
-    };
-    let name = upstream.to_owned();
-    metrics::counter!(REQUESTS, "upstream" => name.clone(), "outcome" => outcome).increment(1);
-    metrics::histogram!(SECONDS, "upstream" => name).record(took);
+    }
 }
 
 /// Sets the gauges of `upstream`, for whoever is about to read them.
@@ -61,5 +67,27 @@ pub fn observe(upstream: &Upstream) {
             .count();
         let count = u32::try_from(count).unwrap_or(u32::MAX);
         metrics::gauge!(BREAKERS, "upstream" => name.to_owned(), "state" => state).set(count);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_that_ran_out_is_no_good_answer() {
+        for (status, told) in [
+            (200, "ok"),
+            (400, "ok"),
+            (401, "denied"),
+            (403, "denied"),
+            (404, "ok"),
+        ] {
+            let answer = Response {
+                status,
+                ..Response::default()
+            };
+            assert_eq!(label(&Ok(answer)), told, "{status}");
+        }
     }
 }
