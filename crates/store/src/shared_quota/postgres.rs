@@ -78,21 +78,15 @@ impl PostgresQuota {
             // The server ends a statement when its caller stops waiting, so that little is charged unheard.
             Box::pin(async move { crate::postgres::connect(&server, answer_within).await })
         });
-        let records = PostgresRecords {
-            pool: pool(
-                String::new(),
-                setup,
-                &StoreOptions {
-                    connections: options.connections,
-                    answer_within: connect_within(options),
-                },
-            )?,
-            places: Arc::new(Semaphore::new(options.connections.max(1))),
-            hasher: RandomState::new(),
-            lanes: (0..LANES)
-                .map(|_| Arc::new(Semaphore::new(LANE_WIDTH)))
-                .collect(),
-        };
+        let pool = pool(
+            String::new(),
+            setup,
+            &StoreOptions {
+                connections: options.connections,
+                answer_within: connect_within(options),
+            },
+        )?;
+        let records = PostgresRecords::new(pool, options.connections);
         Ok(Self(Shared::new(records, store.runner().clone(), options)))
     }
 }
@@ -101,12 +95,24 @@ struct PostgresRecords {
     pool: Pool<PgConn>,
     /// As many as there are connections: whoever holds one never waits for another's.
     places: Arc<Semaphore>,
+    /// Half of them at most are refunds' at one time: those can wait for seconds, calls cannot.
+    refunds: Arc<Semaphore>,
     hasher: RandomState,
-    lanes: Box<[Arc<Semaphore>]>,
+    lanes: Box<[Lane]>,
 }
 
-/// A place in the account's lane, where there is one, and one among the connections.
+/// The queues of some accounts.
+struct Lane {
+    /// Whoever is about to lock a record.
+    all: Arc<Semaphore>,
+    /// Refunds line up here before they line up anywhere else: a burst of one account's holds up neither its calls nor the refunds of others.
+    refunds: Arc<Semaphore>,
+}
+
+/// A place among refunds, where it is for one; a place in the account's lane, where there is one; and one among the connections.
 struct Place {
+    _lane_of_refunds: Option<OwnedSemaphorePermit>,
+    _refund: Option<OwnedSemaphorePermit>,
     _lane: Option<OwnedSemaphorePermit>,
     connection: Option<OwnedSemaphorePermit>,
 }
@@ -118,10 +124,26 @@ struct Line {
 }
 
 impl PostgresRecords {
+    fn new(pool: Pool<PgConn>, connections: usize) -> Self {
+        let queue = |width| Arc::new(Semaphore::new(width));
+        Self {
+            pool,
+            places: queue(connections.max(1)),
+            refunds: queue((connections / 2).max(1)),
+            hasher: RandomState::new(),
+            lanes: (0..LANES)
+                .map(|_| Lane {
+                    all: queue(LANE_WIDTH),
+                    refunds: queue(LANE_WIDTH),
+                })
+                .collect(),
+        }
+    }
+
     /// The account's lane: one that is busy does not take all connections.
-    fn lane(&self, account: &str) -> Arc<Semaphore> {
+    fn lane(&self, account: &str) -> &Lane {
         // The remainder is below the number of lanes, which fits every integer.
-        self.lanes[(self.hasher.hash_one(account) % LANES as u64) as usize].clone()
+        &self.lanes[(self.hasher.hash_one(account) % LANES as u64) as usize]
     }
 }
 
@@ -141,10 +163,15 @@ impl Records for PostgresRecords {
     type Place = Place;
     type Line = Line;
 
-    async fn place(&self, locked: Option<&str>) -> Place {
-        // The lane first: who waits for it keeps no connection from others.
+    async fn place(&self, locked: Option<&str>, refund: bool) -> Place {
+        let lane = locked.map(|account| self.lane(account));
+        let refunds = lane.filter(|_| refund);
         Place {
-            _lane: turn(locked.map(|account| self.lane(account))).await,
+            // Among refunds first: one that waits there stands in no call's way.
+            _lane_of_refunds: turn(refunds.map(|lane| lane.refunds.clone())).await,
+            _refund: turn(refunds.map(|_| self.refunds.clone())).await,
+            // The lane before the connection: who waits for it keeps no connection from others.
+            _lane: turn(lane.map(|lane| lane.all.clone())).await,
             connection: turn(Some(self.places.clone())).await,
         }
     }
@@ -156,6 +183,11 @@ impl Records for PostgresRecords {
             lent,
             _place: place,
         })
+    }
+
+    /// The pool does not lend what it knows to be closed, and the driver knows that as soon as this machine does.
+    async fn greet(&self, line: Line) -> Result<Line, Fault> {
+        Ok(line)
     }
 
     async fn charge(&self, mut line: Line, given: &Given) -> Result<Answer, Fault> {
@@ -273,5 +305,90 @@ impl<K: Kind> QueryFragment<Pg> for Statement<'_, K> {
         pass.push_sql(")");
         pass.push_sql(K::SQL);
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::{Future, poll_fn};
+    use std::pin::Pin;
+    use std::task::Poll;
+
+    use super::*;
+
+    /// The places that are there at once; the others wait on.
+    async fn at_once<F: Future<Output = Place>>(waiting: &mut [Pin<Box<F>>]) -> Vec<Place> {
+        poll_fn(|context| {
+            let mut there = Vec::new();
+            for place in &mut *waiting {
+                if let Poll::Ready(place) = place.as_mut().poll(context) {
+                    there.push(place);
+                }
+            }
+            Poll::Ready(there)
+        })
+        .await
+    }
+
+    fn records() -> PostgresRecords {
+        let nobody: SetupCallback<PgConn> = Box::new(|_| {
+            Box::pin(async {
+                let why = "nothing is asked".to_owned();
+                Err(diesel::ConnectionError::BadConnection(why))
+            })
+        });
+        let pool = pool(String::new(), nobody, &StoreOptions::default()).expect("a pool");
+        PostgresRecords::new(pool, 8)
+    }
+
+    /// Accounts of which no two share a lane.
+    fn apart(records: &PostgresRecords, count: usize) -> Vec<String> {
+        let mut accounts: Vec<String> = Vec::new();
+        for name in (0..).map(|n: u32| n.to_string()) {
+            if accounts.len() == count {
+                break;
+            }
+            let lane = records.lane(&name);
+            if !accounts
+                .iter()
+                .any(|other| std::ptr::eq(records.lane(other), lane))
+            {
+                accounts.push(name);
+            }
+        }
+        accounts
+    }
+
+    #[tokio::test]
+    async fn refunds_of_many_accounts_leave_half_of_the_connections_to_calls() {
+        let records = records();
+        let accounts = apart(&records, 12);
+        let each_twice = accounts.iter().chain(&accounts);
+        let mut refunds: Vec<_> = each_twice
+            .map(|account| Box::pin(records.place(Some(account.as_str()), true)))
+            .collect();
+        let held = at_once(&mut refunds).await;
+        assert_eq!(held.len(), 4);
+        // Calls of accounts whose refunds wait do not wait behind them.
+        let mut calls: Vec<_> = accounts[8..]
+            .iter()
+            .map(|account| Box::pin(records.place(Some(account.as_str()), false)))
+            .collect();
+        assert_eq!(at_once(&mut calls).await.len(), 4);
+        drop((refunds, held));
+    }
+
+    #[tokio::test]
+    async fn refunds_of_one_account_leave_places_to_refunds_of_others() {
+        let records = records();
+        let accounts = apart(&records, 2);
+        let mut burst: Vec<_> = (0..12)
+            .map(|_| Box::pin(records.place(Some(accounts[0].as_str()), true)))
+            .collect();
+        let held = at_once(&mut burst).await;
+        assert_eq!(held.len(), LANE_WIDTH);
+        let mut other = [Box::pin(records.place(Some(accounts[1].as_str()), true))];
+        assert_eq!(at_once(&mut other).await.len(), 1);
+        drop((burst, held));
     }
 }

@@ -133,7 +133,7 @@ struct Sent {
 }
 
 /// Makes connections. They are not asked whether they are well before each use, which would double the round trips: one
-/// that failed says so itself.
+/// that failed says so itself. Only a refund asks, since it is sent once.
 struct Lines(deadpool_redis::Manager);
 
 /// A connection, which many calls share.
@@ -208,6 +208,11 @@ fn is_unknown_script(error: &RedisError) -> bool {
     error.kind() == ErrorKind::Server(ServerErrorKind::NoScript)
 }
 
+/// A user who may run the script need not be allowed anything else. That is an answer, too.
+fn is_forbidden(error: &RedisError) -> bool {
+    error.kind() == ErrorKind::Server(ServerErrorKind::NoPerm)
+}
+
 /// The one key is named, and in braces the account: keys of an account that may join it later stay on its server.
 fn invocation(by: &str, script: &str, op: &str, given: &Given) -> Cmd {
     let mut invocation = cmd(by);
@@ -232,7 +237,8 @@ impl Records for RedisRecords {
     type Place = Option<OwnedSemaphorePermit>;
     type Line = Sent;
 
-    async fn place(&self, _: Option<&str>) -> Self::Place {
+    /// A place is held for a moment, and not until there is an answer: refunds keep nobody from one.
+    async fn place(&self, _: Option<&str>, _: bool) -> Self::Place {
         turn(Some(self.places.clone())).await
     }
 
@@ -243,6 +249,14 @@ impl Records for RedisRecords {
             connection: line.connection.clone(),
             suspicion: Suspicion(Some(line.broken.clone())),
         })
+    }
+
+    async fn greet(&self, mut line: Sent) -> Result<Sent, Fault> {
+        let pong: Result<(), RedisError> = cmd("PING").query_async(&mut line.connection).await;
+        match pong {
+            Err(error) if !is_forbidden(&error) => Err(Fault::Connection(error.to_string())),
+            _ => Ok(line),
+        }
     }
 
     async fn charge(&self, line: Sent, given: &Given) -> Result<Answer, Fault> {

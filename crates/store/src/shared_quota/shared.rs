@@ -65,12 +65,17 @@ pub(super) trait Records: Send + Sync + 'static {
     /// A connection for one question.
     type Line: Send;
 
-    /// Waits for a place, however long that takes. `locked` is the account whose record the question locks, if it does.
-    fn place(&self, locked: Option<&str>) -> impl Future<Output = Self::Place> + Send;
+    /// Waits for a place, however long that takes. `locked` is the account whose record the question locks, if it does. A `refund` has
+    /// time, and leaves places to those who have none.
+    fn place(&self, locked: Option<&str>, refund: bool)
+    -> impl Future<Output = Self::Place> + Send;
 
     /// A connection: one that rests, or a new one. Nothing of the question is sent yet.
     fn connect(&self, place: Self::Place)
     -> impl Future<Output = Result<Self::Line, Fault>> + Send;
+
+    /// The same connection, once it is known to be alive as far as that can be known: it may have died at rest.
+    fn greet(&self, line: Self::Line) -> impl Future<Output = Result<Self::Line, Fault>> + Send;
 
     /// Charges a cost above 0 that is within both ceilings, if it fits; writes nothing if not.
     fn charge(

@@ -75,9 +75,12 @@ impl<R: Records> Watched<R> {
         F: Future<Output = Result<T, Fault>> + Send,
     {
         let until = tokio::time::Instant::now() + self.answer_within;
-        let place = timeout(self.answer_within * 3 / 4, self.records.place(locked))
-            .await
-            .map_err(|_| crowded())?;
+        let place = timeout(
+            self.answer_within * 3 / 4,
+            self.records.place(locked, false),
+        )
+        .await
+        .map_err(|_| crowded())?;
         self.probe()?;
         let work = async { question(self.records.connect(place).await?).await };
         self.watch(until, work).await
@@ -104,14 +107,19 @@ impl<R: Records> Watched<R> {
         self.watch(until, self.records.refund(line, given)).await
     }
 
-    /// Something to send a refund on. While the store is left alone no place is taken from calls.
+    /// Something to send a refund on, known to be alive: what is sent on a dead one is lost. While the store is left alone no place is
+    /// taken from calls.
     async fn line(&self, account: &str, give_up: tokio::time::Instant) -> Result<R::Line, Fault> {
         self.reachable()?;
-        let place = timeout_at(give_up, self.records.place(Some(account)))
+        let place = timeout_at(give_up, self.records.place(Some(account), true))
             .await
             .map_err(|_| crowded())?;
         self.probe()?;
-        let line = timeout(self.answer_within, self.records.connect(place))
+        let greeted = async {
+            let line = self.records.connect(place).await?;
+            self.records.greet(line).await
+        };
+        let line = timeout(self.answer_within, greeted)
             .await
             .unwrap_or(Err(Fault::Silent(self.answer_within)));
         if line.is_err() {

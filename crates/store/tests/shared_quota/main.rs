@@ -71,6 +71,8 @@ each! {
         callers_who_leave_break_nothing
         refusals_are_remembered_until_a_refund
         a_burst_of_refunds_of_one_account_loses_none_and_shuts_out_nobody
+        a_burst_of_refunds_of_many_accounts_loses_none_and_shuts_out_nobody
+        a_refund_is_not_sent_on_a_connection_that_died_at_rest
         a_refund_waits_for_a_store_that_is_away_and_is_made_once
         a_refund_that_cannot_be_sent_is_given_up_in_the_end
         a_refund_whose_fate_is_not_known_is_never_sent_again;

@@ -88,6 +88,16 @@ impl Place {
         Proxy::before(self.host_and_port()).await
     }
 
+    /// Answers that come before a refund is sent.
+    pub(crate) fn greetings(&self) -> usize {
+        match self {
+            #[cfg(feature = "postgres")]
+            Self::Postgres(_) => 0,
+            #[cfg(feature = "redis")]
+            Self::Redis(_) => 1,
+        }
+    }
+
     pub(crate) async fn rig(self) -> Rig {
         let clock = clock();
         let options = SharedQuotaOptions {

@@ -18,6 +18,8 @@ pub(crate) enum Wire {
     Down,
     /// Questions arrive, answers do not.
     Mute,
+    /// So many answers of each connection arrive, and no more.
+    Few(usize),
     /// Each answer takes so long.
     Slow(Duration),
 }
@@ -83,6 +85,8 @@ async fn carry(
     questions: &AtomicUsize,
 ) {
     let (mut from_client, mut from_server) = (vec![0; 65_536], vec![0; 65_536]);
+    // Since the wire was last changed.
+    let mut answers = 0;
     loop {
         tokio::select! {
             biased;
@@ -90,6 +94,7 @@ async fn carry(
                 if changed.is_err() || *state.borrow() == Wire::Down {
                     return;
                 }
+                answers = 0;
             }
             read = client.read(&mut from_client) => {
                 let Ok(n @ 1..) = read else { return };
@@ -108,7 +113,8 @@ async fn carry(
                 match wire {
                     Wire::Well => {}
                     Wire::Down => return,
-                    Wire::Mute => continue,
+                    Wire::Few(most) if answers < most => answers += 1,
+                    Wire::Mute | Wire::Few(_) => continue,
                     Wire::Slow(by) => tokio::time::sleep(by).await,
                 }
                 if client.write_all(&from_server[..n]).await.is_err() {
