@@ -17,7 +17,7 @@ fn moment(at: Option<At>) -> Option<OffsetDateTime> {
     at.map(|At(at)| at)
 }
 
-/// Takes an account's row until the transaction ends, as its first step: whoever else changes its password, sessions or keys waits, and then
+/// Takes an account's row until the transaction ends, as its first step: whoever else takes it waits, and then
 /// reads what this one left. It writes nothing new, so that both databases understand it.
 macro_rules! hold_account {
     ($connection:ident, $account:expr) => {{

@@ -104,6 +104,23 @@ macro_rules! same_password {
     }};
 }
 
+/// Ends a session of the account that must be there for what follows, in a transaction that holds the account.
+macro_rules! end_standing {
+    ($connection:ident, $account:expr, $session:expr) => {{
+        let session: TokenHash = $session;
+        let rows = diesel::delete(
+            sessions::table
+                .filter(sessions::hash.eq(session.0.as_slice()))
+                .filter(sessions::account_id.eq($account)),
+        )
+        .execute($connection)
+        .await?;
+        if rows == 0 {
+            return Err(Fault::Changed);
+        }
+    }};
+}
+
 /// Sets a password inside a transaction that holds the account: links and sessions of the account end.
 macro_rules! set_password {
     ($connection:ident, $account:expr, $hash:expr, $at:expr) => {{
@@ -290,16 +307,7 @@ impl SignInStore for Store {
                     .await?;
             }
             if let Some(old) = goes_on {
-                let rows = diesel::delete(
-                    sessions::table
-                        .filter(sessions::hash.eq(old.0.as_slice()))
-                        .filter(sessions::account_id.eq(account.as_str())),
-                )
-                .execute(connection)
-                .await?;
-                if rows == 0 {
-                    return Err(Fault::Changed);
-                }
+                end_standing!(connection, account.as_str(), old);
             }
             diesel::insert_into(sessions::table)
                 .values(row)
@@ -368,13 +376,18 @@ impl SignInStore for Store {
 
     async fn end_other_sessions(&self, account: &AccountId, id: &str) -> Result<u64, StoreError> {
         let (account, id) = (account.clone(), id.to_owned());
-        let rows: usize = stating!(self, |connection| {
+        let rows: Result<usize, Fault> = writing!(self, |connection| {
+            // Without it a session that another is about to go on in would not be seen.
+            hold_account!(connection, account.as_str());
             let others = sessions::table
                 .filter(sessions::account_id.eq(account.as_str()))
                 .filter(sessions::id.ne(id));
             Ok(diesel::delete(others).execute(connection).await?)
-        })?;
-        Ok(many(rows))
+        });
+        match rows {
+            Err(Fault::Missing(_)) => Ok(0),
+            rows => Ok(many(rows?)),
+        }
     }
 
     async fn purge_sign_in(&self, now: OffsetDateTime) -> Result<u64, StoreError> {
@@ -392,12 +405,28 @@ impl SignInStore for Store {
         Ok(many(rows))
     }
 
-    async fn erase_account(&self, audit_entry: &AuditEntry) -> Result<(), StoreError> {
+    async fn erase_account(
+        &self,
+        was: &PasswordHash,
+        session: &TokenHash,
+        audit_entry: &AuditEntry,
+    ) -> Result<(), StoreError> {
         let account = audit_entry.account.clone();
+        let (was, session) = (was.as_str().to_owned(), *session);
         let line = audit_entry.clone();
         Ok(writing!(self, |connection| {
             let id = account.as_str();
             hold_account!(connection, id);
+            same_password!(connection, id, Some(was));
+            let suspended: bool = accounts::table
+                .find(id)
+                .select(accounts::suspended_at.is_not_null())
+                .first(connection)
+                .await?;
+            if suspended {
+                return Err(Fault::Changed);
+            }
+            end_standing!(connection, id, session);
             diesel::delete(passwords::table.find(id))
                 .execute(connection)
                 .await?;
@@ -416,6 +445,7 @@ impl SignInStore for Store {
             diesel::delete(requests::table.filter(requests::account_id.eq(id)))
                 .execute(connection)
                 .await?;
+            // A memory engine that still holds the account's budget writes this row anew at a clean stop, until the budget is idle.
             diesel::delete(quota_spent::table.find(id))
                 .execute(connection)
                 .await?;

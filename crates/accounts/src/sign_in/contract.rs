@@ -7,7 +7,7 @@ use uuid::Uuid;
 use super::model::{Link, Session, Token};
 use super::password::PasswordHash;
 use super::traits::{Before, Grounds, SignInStore};
-use crate::model::{Account, AccountId, AuditEntry, Overrides, Role, Tier};
+use crate::model::{Account, AccountId, AuditEntry, Overrides, Role, Suspension, Tier};
 use crate::traits::StoreError;
 
 /// Stamps one test for each case. Takes what [`account_store_contract!`](crate::account_store_contract) takes, for a `SignInStore`.
@@ -27,9 +27,11 @@ macro_rules! sign_in_store_contract {
                 sessions_come_back_whole_with_their_account
                 a_session_takes_the_place_of_another
                 a_session_begins_only_on_the_password_that_was_verified
+                an_account_is_erased_only_on_what_was_verified
                 a_session_goes_on_only_while_it_is_there
                 a_session_begun_while_the_password_is_set_does_not_stay
                 sessions_end_one_by_one_and_all_but_one
+                a_session_that_goes_on_while_the_others_are_ended_does_not_stay
                 a_purge_takes_what_ended
                 an_erased_account_leaves_its_trail_alone
             );
@@ -64,13 +66,17 @@ fn password(text: &str) -> PasswordHash {
 }
 
 async fn opened(store: &dyn SignInStore) -> Account {
+    opened_as(store, None).await
+}
+
+async fn opened_as(store: &dyn SignInStore, suspension: Option<Suspension>) -> Account {
     let id = Uuid::new_v4();
     let account = Account {
         id: AccountId::from(id.to_string()),
         email: format!("{}@example.com", id.simple()),
         tier: Tier::Pro,
         role: Role::Support,
-        suspension: None,
+        suspension,
         overrides: Overrides::default(),
         created_at: MOMENT,
     };
@@ -302,6 +308,44 @@ pub async fn a_session_begins_only_on_the_password_that_was_verified(store: &dyn
     }
 }
 
+/// A password or a session that was good a moment ago and is not any more erases nothing, and neither does the owner of an account that was
+/// suspended.
+pub async fn an_account_is_erased_only_on_what_was_verified(store: &dyn SignInStore) {
+    let (account, other) = (opened(store).await, opened(store).await);
+    let suspension = Suspension {
+        at: MOMENT,
+        reason: "reason".to_owned(),
+    };
+    let suspended = opened_as(store, Some(suspension)).await;
+    let own = begun(store, &account.id, 0).await;
+    let ended = begun(store, &account.id, 1).await;
+    assert!(store.end_session(&account.id, &ended.id).await.unwrap());
+    let foreign = begun(store, &other.id, 0).await;
+    let locked = begun(store, &suspended.id, 0).await;
+    let (first, second) = (password("first"), password("second"));
+    for (whose, was, by) in [
+        (&account, &second, &own),
+        (&account, &first, &ended),
+        (&account, &first, &foreign),
+        (&suspended, &first, &locked),
+    ] {
+        let audit = line(&whose.id, "account.erase", MOMENT);
+        let refused = store.erase_account(was, &by.hash, &audit).await;
+        assert!(matches!(refused, Err(StoreError::Changed)), "{refused:?}");
+        assert_eq!(kept(store, &whose.id).await, Some(password("first")));
+    }
+    for session in [&own, &foreign, &locked] {
+        let kept = store.session(&session.hash).await.unwrap();
+        assert!(kept.is_some(), "nothing was changed");
+    }
+    let audit = line(&account.id, "account.erase", MOMENT);
+    store
+        .erase_account(&first, &own.hash, &audit)
+        .await
+        .unwrap();
+    assert_eq!(kept(store, &account.id).await, None);
+}
+
 /// A session that ended, or is another account's, goes on in none.
 pub async fn a_session_goes_on_only_while_it_is_there(store: &dyn SignInStore) {
     let (account, other) = (opened(store).await, opened(store).await);
@@ -366,6 +410,33 @@ pub async fn sessions_end_one_by_one_and_all_but_one(store: &dyn SignInStore) {
     let left = store.sessions(&account.id).await.unwrap();
     assert_eq!(left, std::slice::from_ref(second));
     assert_eq!(store.sessions(&other.id).await.unwrap(), [foreign]);
+    let stranger = AccountId::from(Uuid::new_v4().to_string());
+    let none = store.end_other_sessions(&stranger, &second.id).await;
+    assert_eq!(none.unwrap(), 0);
+}
+
+/// At one time: whichever comes first, one session is ended and one is left.
+pub async fn a_session_that_goes_on_while_the_others_are_ended_does_not_stay(
+    store: &dyn SignInStore,
+) {
+    let first = password("first");
+    for _ in 0..8 {
+        let account = opened(store).await;
+        let own = begun(store, &account.id, 0).await;
+        let other = begun(store, &account.id, 1).await;
+        let next = a_session(&account.id, 2);
+        let goes_on = Before::GoesOn(&other.hash);
+        let (begun, ended) = tokio::join!(
+            begin(store, &next, Some(&first), goes_on),
+            store.end_other_sessions(&account.id, &own.id),
+        );
+        assert!(
+            matches!(begun, Ok(()) | Err(StoreError::Changed)),
+            "{begun:?}"
+        );
+        assert_eq!(ended.unwrap(), 1);
+        assert_eq!(store.sessions(&account.id).await.unwrap(), [own]);
+    }
 }
 
 /// What ended goes, and what lasts stays.
@@ -386,12 +457,16 @@ pub async fn an_erased_account_leaves_its_trail_alone(store: &dyn SignInStore) {
     let session = begun(store, &account.id, 0).await;
     let link = linked(store, &account.id).await;
     let audit = line(&account.id, "account.erase", MOMENT);
-    store.erase_account(&audit).await.unwrap();
+    let first = password("first");
+    store
+        .erase_account(&first, &session.hash, &audit)
+        .await
+        .unwrap();
     assert!(store.session(&session.hash).await.unwrap().is_none());
     assert!(store.link(&link.hash).await.unwrap().is_none());
     assert_eq!(kept(store, &account.id).await, None);
     assert_eq!(kept(store, &other.id).await, Some(password("first")));
-    let again = store.erase_account(&audit).await;
+    let again = store.erase_account(&first, &session.hash, &audit).await;
     assert!(matches!(again, Err(StoreError::NotFound(_))));
     let mut anew = account.clone();
     anew.id = AccountId::from(Uuid::new_v4().to_string());

@@ -54,9 +54,9 @@ impl MemorySignIn {
         self.tables.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    async fn known(&self, id: &AccountId) -> Result<(), StoreError> {
+    async fn known(&self, id: &AccountId) -> Result<Account, StoreError> {
         let account = self.accounts.account(id).await?;
-        account.map(|_| ()).ok_or(StoreError::NotFound("account"))
+        account.ok_or(StoreError::NotFound("account"))
     }
 }
 
@@ -213,9 +213,21 @@ impl SignInStore for MemorySignIn {
         Ok(u64::try_from(before - left).unwrap_or(u64::MAX))
     }
 
-    async fn erase_account(&self, audit: &AuditEntry) -> Result<(), StoreError> {
-        self.known(&audit.account).await?;
+    async fn erase_account(
+        &self,
+        was: &PasswordHash,
+        session: &TokenHash,
+        audit: &AuditEntry,
+    ) -> Result<(), StoreError> {
+        let account = self.known(&audit.account).await?;
         let mut tables = self.tables();
+        let lasts = |one: &Session| one.hash == *session && one.account == audit.account;
+        if account.suspension.is_some()
+            || tables.password(&audit.account) != Some(was)
+            || !tables.sessions.iter().any(lasts)
+        {
+            return Err(StoreError::Changed);
+        }
         tables
             .passwords
             .retain(|(whose, _)| *whose != audit.account);

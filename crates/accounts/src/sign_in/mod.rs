@@ -318,13 +318,14 @@ impl SignIn {
     /// Deletes the account and all that is its own, after the password was given once more.
     ///
     /// # Errors
-    /// [`SignInError::Wrong`], [`SignInError::TooMany`].
+    /// [`SignInError::Wrong`], [`SignInError::TooMany`], [`SignInError::Changed`] where the password was changed, the session ended or the account
+    /// was suspended meanwhile.
     pub async fn erase(
         &self,
         signed: &SignedIn,
         password: SecretString,
     ) -> Result<(), SignInError> {
-        self.check(signed, password).await?;
+        let was = self.check(signed, password).await?;
         let id = &signed.account.id;
         let audit = line(
             self.now(),
@@ -333,7 +334,9 @@ impl SignIn {
             id,
             "by its owner".into(),
         );
-        Ok(self.0.store.erase_account(&audit).await?)
+        let session = &signed.session.hash;
+        let erased = self.0.store.erase_account(&was, session, &audit);
+        Ok(erased.await?)
     }
 
     /// Accounts with a key that ends in these four characters, at most 20.
@@ -415,7 +418,8 @@ impl SignIn {
     }
 
     /// That the password of whoever is signed in is this one; gives it as it is kept. Tries are counted for the session: those of a
-    /// stranger, for the same account or from the same address, must not keep somebody out who is in.
+    /// stranger, for the same account or from the same address, must not keep somebody out who is in. A right one is counted for the account and
+    /// not forgiven: each may begin another session, and the work must end.
     async fn check(
         &self,
         signed: &SignedIn,
@@ -426,6 +430,8 @@ impl SignIn {
         counted.map_err(SignInError::TooMany)?;
         let right = self.verify(Some(&signed.account.id), password).await?;
         let hash = right.ok_or(SignInError::Wrong)?;
+        let proved = throttle.count_proved(signed.account.id.as_str(), self.now());
+        proved.map_err(SignInError::TooMany)?;
         throttle.forgive_session(session);
         Ok(hash)
     }

@@ -52,7 +52,7 @@ pub enum SignInError {
     /// The link was used, is too old, or never was.
     #[error("This link was used already or is too old. Ask for a new one.")]
     LinkGone,
-    /// The password was changed, or the session ended, while this was under way.
+    /// The password was changed, the session ended or the account was suspended while this was under way.
     #[error("The password or the session has changed meanwhile. Sign in again.")]
     Changed,
     /// No secret could be made.

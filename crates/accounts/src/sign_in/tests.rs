@@ -453,3 +453,43 @@ async fn a_session_that_ended_does_not_go_on_by_its_password() {
     assert!(matches!(again, Err(SignInError::Changed)));
     assert!(world.sign_in.sessions(id).await.unwrap().is_empty());
 }
+
+#[tokio::test]
+async fn an_account_is_erased_only_on_what_still_stands() {
+    let world = world(SignUp::Open);
+    let new = world.signed_up("ada@example.com").await;
+    let signed = world.sign_in.who(&new.token).await.unwrap().unwrap();
+    let id = &signed.account.id;
+    let erase = async || world.sign_in.erase(&signed, secret(PASSWORD)).await;
+    // Each after the request was let in.
+    let suspended = world.accounts.suspend(id, "reason", Actor::Command).await;
+    suspended.unwrap();
+    assert!(matches!(erase().await, Err(SignInError::Changed)));
+    let restored = world.accounts.restore(id, "reason", Actor::Command).await;
+    restored.unwrap();
+    assert!(world.sign_in.end(id, &signed.session.id).await.unwrap());
+    assert!(matches!(erase().await, Err(SignInError::Changed)));
+    assert!(world.accounts.find("ada@example.com").await.is_ok());
+}
+
+#[tokio::test]
+async fn right_passwords_in_sessions_come_to_an_end_too() {
+    let world = world(SignUp::Open);
+    let mut last = world.signed_up("ada@example.com").await;
+    let again = async |last: &NewSession| {
+        let signed = world.sign_in.who(&last.token).await.unwrap().unwrap();
+        world
+            .sign_in
+            .again(&signed, &last.token, secret(PASSWORD), &from())
+            .await
+    };
+    for _ in 0..30 {
+        last = again(&last).await.unwrap();
+    }
+    let refused = again(&last).await;
+    assert!(matches!(refused, Err(SignInError::TooMany(900))));
+    let other = world.signed_up("bob@example.com").await;
+    assert!(again(&other).await.is_ok(), "another account has its own");
+    world.clock.advance(Duration::minutes(15));
+    assert!(again(&last).await.is_ok());
+}

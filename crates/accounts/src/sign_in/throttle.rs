@@ -1,5 +1,5 @@
-//! How often a password may be tried, for one account, in one session and from one network address, and how many accounts one such address
-//! opens. In the process: a restart forgives.
+//! How often a password may be tried, for one account, in one session and from one network address, how often a right one may be given by those
+//! who are signed in, and how many accounts one network address opens. In the process: a restart forgives.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -12,6 +12,9 @@ const WINDOW: Duration = Duration::minutes(15);
 
 /// Tries for one account in the span, and in one session.
 const PER_ACCOUNT: u32 = 10;
+
+/// Right passwords in all sessions of one account in the span: each costs a hash and a line of the audit trail.
+const PROVED: u32 = 30;
 
 /// Tries from one network address in the span.
 const PER_ADDRESS: u32 = 100;
@@ -42,6 +45,7 @@ const MOST_WITH_SESSIONS: usize = MOST + MOST / 10;
 enum Whose {
     Account(String),
     Session(String),
+    Proved(String),
     Address(String),
     Site(String),
     Opened(String),
@@ -53,6 +57,7 @@ impl Whose {
     const fn bound(&self) -> (u32, Duration) {
         match self {
             Self::Account(_) | Self::Session(_) => (PER_ACCOUNT, WINDOW),
+            Self::Proved(_) => (PROVED, WINDOW),
             Self::Address(_) => (PER_ADDRESS, WINDOW),
             Self::Site(_) => (PER_SITE, WINDOW),
             Self::Opened(_) => (OPENED, OPENED_WINDOW),
@@ -63,7 +68,7 @@ impl Whose {
     /// How many counters there may be with a new one of this kind.
     const fn room(&self) -> usize {
         match self {
-            Self::Session(_) => MOST_WITH_SESSIONS,
+            Self::Session(_) | Self::Proved(_) => MOST_WITH_SESSIONS,
             _ => MOST,
         }
     }
@@ -135,6 +140,15 @@ impl Throttle {
     /// When the session has had all its tries.
     pub fn count_session(&self, session: &str, now: OffsetDateTime) -> Result<(), u64> {
         self.count_all(vec![Whose::Session(session.to_owned())], now)
+    }
+
+    /// Counts a right password of somebody who is signed in to the account: no stranger has one to spend, and nothing forgives it. `Err` holds
+    /// the seconds to wait.
+    ///
+    /// # Errors
+    /// When the account has given all it may.
+    pub fn count_proved(&self, account: &str, now: OffsetDateTime) -> Result<(), u64> {
+        self.count_all(vec![Whose::Proved(account.to_owned())], now)
     }
 
     /// Counts an account that is about to be opened. `Err` holds the seconds to wait.
@@ -310,6 +324,21 @@ mod tests {
         assert_eq!(throttle.count_session("s", NOON), Ok(()));
     }
 
+    #[test]
+    fn right_passwords_in_sessions_are_counted_apart_and_nothing_forgives_them() {
+        let throttle = Throttle::default();
+        for _ in 0..PROVED {
+            assert_eq!(throttle.count_proved("a", NOON), Ok(()));
+            throttle.forgive("a");
+            throttle.forgive_session("a");
+        }
+        assert_eq!(throttle.count_proved("a", NOON), Err(900));
+        assert_eq!(throttle.count_proved("b", NOON), Ok(()));
+        assert_eq!(throttle.count("a", address("192.0.2.1"), NOON), Ok(()));
+        assert_eq!(throttle.count_session("a", NOON), Ok(()));
+        assert_eq!(throttle.count_proved("a", NOON + WINDOW), Ok(()));
+    }
+
     /// As many counters as there is room for, from many addresses, one account each but for the first.
     fn filled(throttle: &Throttle) {
         for n in 0..PER_ACCOUNT {
@@ -337,8 +366,10 @@ mod tests {
             assert!(throttle.count("guessed", known, now).is_err(), "{later}");
             let session = format!("session {later}");
             assert_eq!(throttle.count_session(&session, now), Ok(()), "{later}");
+            let account = format!("own {later}");
+            assert_eq!(throttle.count_proved(&account, now), Ok(()), "{later}");
         }
-        assert!(throttle.counts().all.len() <= MOST + 4);
+        assert!(throttle.counts().all.len() <= MOST + 8);
         // What is over makes room.
         assert_eq!(throttle.count("new", from, NOON + WINDOW), Ok(()));
         assert!(throttle.counts().all.len() < 10);

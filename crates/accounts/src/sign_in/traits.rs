@@ -94,8 +94,14 @@ pub trait SignInStore: Send + Sync {
     async fn purge_sign_in(&self, now: OffsetDateTime) -> Result<u64, StoreError>;
 
     /// Deletes the account `audit.account` and all that is its own: password, sessions, links, keys, counters. The audit trail stays; it
-    /// names the account by its id alone.
-    async fn erase_account(&self, audit: &AuditEntry) -> Result<(), StoreError>;
+    /// names the account by its id alone. [`StoreError::Changed`], and nothing is deleted, where `was` is not its password any more, `session`
+    /// is none of its sessions any more, or it is suspended.
+    async fn erase_account(
+        &self,
+        was: &PasswordHash,
+        session: &TokenHash,
+        audit: &AuditEntry,
+    ) -> Result<(), StoreError>;
 
     /// Accounts with a key whose last four characters are these, at most `limit`.
     async fn accounts_by_key_ending(

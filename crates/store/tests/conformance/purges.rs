@@ -1,13 +1,14 @@
 //! Rows that nobody asks for any more go.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use brownstone_accounts::model::{AccountId, KeyId, UsageBatch, UsageCounts, UsageKey};
-use brownstone_accounts::sign_in::SignInStore;
+use brownstone_accounts::sign_in::{
+    Before, Grounds, PasswordHash, Session, SignInStore, TokenHash,
+};
 use brownstone_accounts::traits::UsageStore;
-use brownstone_accounts::{Accounts, Actor, AuditEntry, Environment, Role, Tier};
-use brownstone_domain::{Operation, Surface, SystemClock};
+use brownstone_accounts::{Account, AuditEntry, Overrides, Role, Tier};
+use brownstone_domain::{Operation, Surface};
 use brownstone_report_cache::traits::Lease;
 use time::macros::{date, datetime};
 use time::{Date, OffsetDateTime};
@@ -87,40 +88,78 @@ pub(crate) async fn by_the_stores_clock_a_lease_that_ended_now_stays(held: &Held
     assert!(!lasts.expect("an answer"), "it is gone");
 }
 
-/// On SQLite the budgets are in the ledger, whose row goes too.
-pub(crate) async fn an_erased_account_leaves_no_budget(held: &Held) {
-    let accounts = Accounts::new(held.accounts(), Arc::new(SystemClock), Environment::Test);
-    let made = accounts
-        .create(
-            "ada@example.com",
-            Tier::Pro,
-            Role::Developer,
-            Actor::Command,
-        )
+/// An account whose owner is signed in.
+async fn signed_in(held: &Held, account: &Account, password: &PasswordHash) -> Session {
+    let session = Session {
+        id: "session".to_owned(),
+        hash: TokenHash([7; 32]),
+        account: account.id.clone(),
+        created_at: NOW,
+        last_seen_at: NOW,
+        authenticated_at: NOW,
+        expires_at: NOW + HOUR,
+        address: "192.0.2.1".to_owned(),
+        agent: "a browser".to_owned(),
+    };
+    held.open_account(account, password, &line(account, "account.create"))
         .await
         .expect("a fresh database");
+    let grounds = Grounds {
+        password: Some(password),
+        before: Before::Nothing,
+    };
+    held.insert_session(&session, grounds, &line(account, "session.start"))
+        .await
+        .expect("begun");
+    session
+}
+
+fn line(account: &Account, action: &str) -> AuditEntry {
+    AuditEntry {
+        at: NOW,
+        actor: account.id.as_str().to_owned(),
+        action: action.to_owned(),
+        account: account.id.clone(),
+        detail: String::new(),
+    }
+}
+
+/// The ledger's row goes and, on PostgreSQL, the record that instances share. A memory engine that still holds the account's budget is told
+/// nothing: it writes the row anew at a clean stop, until the budget is idle.
+pub(crate) async fn an_erased_account_leaves_no_budget(held: &Held) {
+    let account = Account {
+        id: AccountId::from("erased"),
+        email: "ada@example.com".to_owned(),
+        tier: Tier::Pro,
+        role: Role::Developer,
+        suspension: None,
+        overrides: Overrides::default(),
+        created_at: NOW,
+    };
+    let password = PasswordHash::from("a hash".to_owned());
+    let session = signed_in(held, &account, &password).await;
     let outsider = held.outsider().await;
+    let ledger = held.spent_ledger();
     let (id, columns) = (
-        made.id.as_str(),
+        account.id.as_str(),
         "(account, deficit, last_us, day, spent, ceiling)",
     );
     let in_postgres = !matches!(outsider, Outsider::Sqlite(_));
-    if in_postgres {
-        for account in [id, "other"] {
+    for account in [id, "other"] {
+        ledger.reserve(account, 1, 50).await.expect("noted");
+        if in_postgres {
             let values = format!("('{account}', 1, 1, 1, 1, 1)");
             outsider
                 .run(&format!("INSERT INTO quota {columns} VALUES {values}"))
                 .await;
         }
     }
-    let line = AuditEntry {
-        at: NOW,
-        actor: "command".to_owned(),
-        action: "account.erase".to_owned(),
-        account: made.id.clone(),
-        detail: String::new(),
-    };
-    held.erase_account(&line).await.expect("erased");
+    held.erase_account(&password, &session.hash, &line(&account, "account.erase"))
+        .await
+        .expect("erased");
+    let rows = ledger.load(0).await.expect("an answer");
+    let left: Vec<&str> = rows.iter().map(|row| row.account.as_str()).collect();
+    assert_eq!(left, ["other"]);
     if in_postgres {
         let budgets = [held.quota_row(id).await, held.quota_row("other").await];
         assert_eq!(budgets.map(|rows| rows.len()), [0, 1]);

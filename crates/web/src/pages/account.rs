@@ -229,7 +229,7 @@ pub async fn export(req: HttpRequest, host: web::Data<Host>) -> Result<HttpRespo
 /// `POST /dashboard/account/delete`: with the password, and the address typed once more.
 ///
 /// # Errors
-/// 400 when either is not right.
+/// 400 when either is not right, or what the request stood on has changed meanwhile.
 pub async fn delete(
     req: HttpRequest,
     host: web::Data<Host>,
