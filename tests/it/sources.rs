@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::harness::Server;
+use crate::harness::{START, Server};
 
 const SOURCES: [&str; 12] = [
     "nyc_ecb",
@@ -33,10 +33,22 @@ const NAMED: [&str; 11] = [
     "335 Garretson Avenue, Staten Island",
 ];
 
+/// The reports of the named buildings. A source that a machine busy with other tests kept from answering in time is asked again when its time
+/// has come; one that errs by itself does so each time.
 async fn reports(server: &Server) -> Vec<Value> {
     let mut reports = Vec::new();
+    let mut now = START;
     for address in NAMED {
-        reports.push(server.lookup(address).await.data().clone());
+        let mut report = server.lookup(address).await;
+        for _ in 0..4 {
+            if report.data()["cache"]["status"] == "ok" {
+                break;
+            }
+            now += time::Duration::minutes(10);
+            server.set_clock(now);
+            report = server.lookup(address).await;
+        }
+        reports.push(report.data().clone());
     }
     reports
 }
