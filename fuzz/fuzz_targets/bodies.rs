@@ -3,8 +3,8 @@
 //! The first byte chooses the operation.
 #![no_main]
 
-use brownstone_service::{BUILT, body, comps, fields, rates, rentals, search, updates};
-use brownstone_domain::Operation;
+use brownstone_domain::{OPERATIONS, Operation};
+use brownstone_service::{body, comps, fields, rates, rentals, search, updates};
 use libfuzzer_sys::fuzz_target;
 use time::macros::datetime;
 
@@ -12,11 +12,11 @@ fuzz_target!(|input: &[u8]| {
     let Some((choice, body)) = input.split_first() else {
         return;
     };
-    let operation = BUILT[usize::from(*choice) % BUILT.len()];
-    let read = body::parse(body, operation.spec());
+    let spec = &OPERATIONS[usize::from(*choice) % OPERATIONS.len()];
+    let read = body::parse(body, spec);
     let fault = match &read {
         Err(fault) => Some(fault.clone()),
-        Ok(object) => match operation {
+        Ok(object) => match spec.operation {
             Operation::LookupProperty => fields::lookup(object).err(),
             Operation::GetComps => comps::fields(object).err(),
             Operation::GetRentalEstimates => rentals::fields(object).err(),
