@@ -12,6 +12,18 @@ fn queens(number: &str, bin: &str) -> serde_json::Value {
     feature(number, "41 AVENUE", "Queens", zip, bbl, bin)
 }
 
+/// Brooklyn's 350 5 Avenue.
+fn brooklyn() -> serde_json::Value {
+    feature(
+        "350",
+        "5 AVENUE",
+        "Brooklyn",
+        "11215",
+        "3009100010",
+        "3020001",
+    )
+}
+
 /// Answers with the features of the boroughs that the question names.
 struct ByBorough(Vec<serde_json::Value>);
 
@@ -62,15 +74,7 @@ async fn a_missing_hyphen_is_asked_for_where_two_places_fit() {
 
 #[tokio::test]
 async fn manhattan_that_was_only_taken_is_said() {
-    let brooklyn = feature(
-        "350",
-        "5 AVENUE",
-        "Brooklyn",
-        "11215",
-        "3009100010",
-        "3020001",
-    );
-    let both = [empire("350", "5 AVENUE"), brooklyn];
+    let both = [empire("350", "5 AVENUE"), brooklyn()];
     let state = answer("350 5 Avenue, NY", &both).await.unwrap();
     assert_eq!(state.warnings, [say::MANHATTAN_BY_STATE]);
     let city = answer("350 5 Avenue, New York, NY", &both).await.unwrap();
@@ -89,14 +93,6 @@ async fn manhattan_that_was_only_taken_is_said() {
 
 #[tokio::test]
 async fn each_of_two_boroughs_is_asked_for() {
-    let brooklyn = feature(
-        "350",
-        "5 AVENUE",
-        "Brooklyn",
-        "11215",
-        "3009100010",
-        "3020001",
-    );
     let named = feature(
         "",
         "EMPIRE STATE BUILDING",
@@ -110,7 +106,7 @@ async fn each_of_two_boroughs_is_asked_for() {
         Some(Arc::new(Lots)),
     );
     let both = GeoSearchGeocoder::new(
-        ByBorough(vec![empire("350", "5 AVENUE"), brooklyn]),
+        ByBorough(vec![empire("350", "5 AVENUE"), brooklyn()]),
         Some(Arc::new(Lots)),
     );
     for boroughs in ["Brooklyn, Manhattan", "Manhattan, Brooklyn"] {
@@ -130,14 +126,7 @@ async fn each_of_two_boroughs_is_asked_for() {
 
 #[tokio::test]
 async fn a_zip_alone_that_proves_wrong_does_not_say_where() {
-    let brooklyn = [feature(
-        "350",
-        "5 AVENUE",
-        "Brooklyn",
-        "11215",
-        "3009100010",
-        "3020001",
-    )];
+    let brooklyn = [brooklyn()];
     let Err(ResolveError::Ambiguous { candidates, .. }) =
         answer("350 5 Avenue, 11201", &brooklyn).await
     else {
